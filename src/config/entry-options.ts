@@ -8,10 +8,12 @@ import { canParseUrl } from "../util/text.js";
 import { SecretRecord, SecretValue } from "./known-secrets.js";
 import {
   type EntryReader,
+  isFunction,
   type OptionTable,
   readChoice,
   readFlag,
   readFunction,
+  readIf,
   readNumber,
   readNumbers,
   readObject,
@@ -125,7 +127,13 @@ export const readCache = readObject<CacheOption>(CACHE_OPTIONS, {
 const FALLBACK_OPTIONS = {
   servers: { read: readNames, required: "is missing" },
   tools: { read: (reader, key) => Object.freeze(reader.textMap(key, () => undefined)) },
-  when: { read: readWhen, default: "transient" },
+  when: {
+    read: readIf(
+      (value) => value === "transient" || value === "unsent" || isFunction(value),
+      'must be "transient", "unsent" or a function',
+    ),
+    default: "transient",
+  },
 } as const satisfies OptionTable<FallbackConfig>;
 
 function readFallback(reader: EntryReader, key: string): FallbackConfig | undefined {
@@ -137,13 +145,6 @@ function readFallback(reader: EntryReader, key: string): FallbackConfig | undefi
     tools: Object.freeze({}),
     when: "transient",
   });
-}
-
-function readWhen(reader: EntryReader, key: string): FallbackConfig["when"] | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || value === "transient" || value === "unsent") return value;
-  if (typeof value === "function") return value as FailurePredicate;
-  return reader.report(key, 'must be "transient", "unsent" or a function');
 }
 
 type RateLimit = NonNullable<CommonServerEntry["rateLimit"]>;
@@ -163,13 +164,10 @@ const readToolTimeouts = readNumbers(TIME_LIMIT);
 const REVISION = "must be a protocol revision in the form YYYY-MM-DD";
 
 /** Revisions of MCP are dates. */
-function readRevision(reader: EntryReader, key: string): string | undefined {
-  const text = reader.raw(key);
-  if (text === undefined) return undefined;
-  const isDate =
-    typeof text === "string" && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
-  return isDate ? text : reader.report(key, REVISION);
-}
+const readRevision = readIf<string>(
+  (text) => typeof text === "string" && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)),
+  REVISION,
+);
 
 const PROTOCOL_OPTIONS = { pin: { read: readRevision, required: REVISION } };
 
@@ -259,14 +257,10 @@ export function readHeaders(reader: EntryReader): HeaderSource {
   return new SecretRecord(values);
 }
 
-function readAuthProvider(reader: EntryReader, key: string): AuthProvider | OAuthClientProvider | undefined {
-  const provider = reader.raw(key) as Partial<AuthProvider & OAuthClientProvider> | null | undefined;
-  if (provider === undefined) return undefined;
-  if (typeof provider?.token === "function" || typeof provider?.tokens === "function") {
-    return provider as AuthProvider | OAuthClientProvider;
-  }
-  return reader.report(key, "must be an AuthProvider or OAuthClientProvider of the MCP SDK");
-}
+const readAuthProvider = readIf<AuthProvider | OAuthClientProvider>((provider) => {
+  const { token, tokens } = (provider ?? {}) as Partial<AuthProvider & OAuthClientProvider>;
+  return isFunction(token) || isFunction(tokens);
+}, "must be an AuthProvider or OAuthClientProvider of the MCP SDK");
 
 const SPELLINGS = ["url", "sseUrl", "base_url"] as const;
 

@@ -1,7 +1,7 @@
 /** Tables of options: their types, how each value is read, and what is wrong with it. */
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
-import { suggest } from "../util/suggest.js";
+import { orMeant } from "../util/suggest.js";
 
 /** A place in a configuration: keys and indexes, starting at the map of servers. */
 export type ConfigPath = readonly (string | number)[];
@@ -25,18 +25,15 @@ export function formatPath(root: string, path: ConfigPath): string {
 
 /** The problems found so far. Messages contain names only, never values, which may be secrets. */
 export class ConfigIssues {
-  readonly #locate: Locate | undefined;
   readonly #issues: ConfigIssue[] = [];
 
   constructor(
     private readonly root: string,
-    locate?: Locate,
-  ) {
-    this.#locate = locate;
-  }
+    private readonly locate?: Locate,
+  ) {}
 
   add(path: ConfigPath, message: string): void {
-    const place = this.#locate?.(path);
+    const place = this.locate?.(path);
     this.#issues.push({ ...place, path: formatPath(this.root, path), message });
   }
 
@@ -186,9 +183,7 @@ export class EntryReader {
   rejectUnknown(known: readonly string[], explain?: (key: string) => string | undefined): void {
     for (const key of this.keys) {
       if (known.includes(key)) continue;
-      const [close] = suggest(key, known, 1);
-      const hint = close === undefined ? "" : `; did you mean "${close}"?`;
-      this.report(key, explain?.(key) ?? `is not a known option${hint}`);
+      this.report(key, explain?.(key) ?? `is not a known option${orMeant(key, known)}`);
     }
   }
 }
@@ -330,18 +325,26 @@ export const SIZE: NumberRule = { min: 1, integer: true, infinite: true };
 
 export const readSize = readNumber(SIZE);
 
-/** A reader for one of several words. */
+/** A reader for one of several words. @param or accepts values that are used as they are, in place of a word */
 export const readChoice =
-  <Value extends string>(choices: readonly Value[]) =>
+  <const Value extends string>(choices: readonly Value[], or: (value: unknown) => boolean = () => false) =>
   (reader: EntryReader, key: string): Value | undefined =>
-    reader.choice(key, choices);
+    or(reader.raw(key)) ? (reader.raw(key) as Value) : reader.choice(key, choices);
+
+/** A reader for values that pass a test. @param shape the message for all others */
+export const readIf =
+  <Value>(isGood: (value: unknown) => boolean, shape: string) =>
+  (reader: EntryReader, key: string): Value | undefined => {
+    const value = reader.raw(key);
+    if (value === undefined || isGood(value)) return value as Value | undefined;
+    return reader.report(key, shape);
+  };
+
+export const isFunction = (value: unknown): boolean => typeof value === "function";
 
 /** A field that must be a function, if it is there. */
-export function readFunction<Value>(reader: EntryReader, key: string): Value | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || typeof value === "function") return value as Value | undefined;
-  return reader.report(key, "must be a function");
-}
+export const readFunction = <Value>(reader: EntryReader, key: string): Value | undefined =>
+  readIf<Value>(isFunction, "must be a function")(reader, key);
 
 /** An option that is used as it is given; the module that uses it checks it. */
 export function readUnchecked<Value>(reader: EntryReader, key: string): Value | undefined {

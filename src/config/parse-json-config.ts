@@ -55,20 +55,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   InvalidEscapeCharacter: "an escape sequence is not valid",
 };
 
-function lineCounter(text: string): (offset: number) => number {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return (offset) => {
-    let low = 0;
-    let high = starts.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (starts[middle]! <= offset) low = middle;
-      else high = middle;
-    }
-    return low + 1;
-  };
-}
+/** The 1-based line of an offset. */
+const lineAt = (text: string, offset: number): number => text.slice(0, offset).split("\n").length;
 
 /** Finds a node that is nested too deeply. Iterative, to avoid a stack overflow. */
 function findTooDeep(root: Node): Node | undefined {
@@ -87,7 +75,6 @@ function findTooDeep(root: Node): Node | undefined {
 
 /** @throws ConfigError with code `UNREADABLE_CONFIG`, the file and the line */
 export function parseJsonConfig(file: string, text: string): ConfigDocument {
-  const lineAt = lineCounter(text);
   const errors: ParseError[] = [];
   let root: Node | undefined;
   try {
@@ -101,11 +88,11 @@ export function parseJsonConfig(file: string, text: string): ConfigDocument {
     const column = offset - text.lastIndexOf("\n", offset - 1);
     const problem =
       (first && PROBLEMS[printParseErrorCode(first.error)]) ?? "unexpected text that is not JSON";
-    throw unreadable(file, `column ${column}: ${problem}`, { line: lineAt(offset) });
+    throw unreadable(file, `column ${column}: ${problem}`, { line: lineAt(text, offset) });
   }
   const tooDeep = findTooDeep(root);
   if (tooDeep !== undefined) {
-    throw unreadable(file, "it is nested too deeply", { line: lineAt(tooDeep.offset) });
+    throw unreadable(file, "it is nested too deeply", { line: lineAt(text, tooDeep.offset) });
   }
   const tree = root;
   return {
@@ -113,10 +100,10 @@ export function parseJsonConfig(file: string, text: string): ConfigDocument {
     root: toValue(tree),
     duplicates: duplicatesIn(tree).map(({ path, first, again }) => ({
       path,
-      firstLine: lineAt(first.offset),
-      line: lineAt(again.offset),
+      firstLine: lineAt(text, first.offset),
+      line: lineAt(text, again.offset),
     })),
-    lineOf: (path) => lineAt(nearestNode(tree, path).offset),
+    lineOf: (path) => lineAt(text, nearestNode(tree, path).offset),
   };
 }
 

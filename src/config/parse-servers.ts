@@ -1,6 +1,6 @@
 /** Turns the entries of `mcpServers` into checked, frozen configurations, or throws one error with every problem. */
 import { isRecord } from "../util/json.js";
-import { suggest } from "../util/suggest.js";
+import { orMeant, suggest } from "../util/suggest.js";
 import { ENTRY_OPTIONS } from "./entry-options.js";
 import { ConfigIssues, EntryReader, type Locate, readTable } from "./option-table.js";
 import { CONNECTION_TAP, freezeConfig, type ServerConfig, type TransportKind } from "./server-config.js";
@@ -55,9 +55,8 @@ function readSpelling(reader: EntryReader, key: "transport" | "type"): Transport
     return reader.report(key, `must be one of ${quoted(Object.keys(KIND_OF))}${made}`);
   }
   if (Object.hasOwn(KIND_OF, value)) return KIND_OF[value];
-  const [close] = suggest(value, Object.keys(KIND_OF), 1);
-  const hint = close === undefined ? "" : `; did you mean "${close}"?`;
-  return reader.report(key, `must be one of ${quoted(Object.keys(KIND_OF))}${hint}`);
+  const kinds = Object.keys(KIND_OF);
+  return reader.report(key, `must be one of ${quoted(kinds)}${orMeant(value, kinds)}`);
 }
 
 const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(", ");
@@ -141,11 +140,11 @@ export function checkFallback(
 ): void {
   for (const server of fallback?.servers ?? []) {
     if (server === name) issues.add([name, "fallback"], "names the server itself");
-    else if (!known.includes(server)) {
-      const [close] = suggest(server, known, 1);
-      const hint = close === undefined ? "" : `; did you mean "${close}"?`;
-      issues.add([name, "fallback"], `names "${server}", which is not among the servers${hint}`);
-    }
+    else if (!known.includes(server))
+      issues.add(
+        [name, "fallback"],
+        `names "${server}", which is not among the servers${orMeant(server, known)}`,
+      );
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type OptionTable,
   readChoice,
   readFlag,
+  readIf,
   readObject,
   readText,
   readTexts,
@@ -71,6 +72,12 @@ export interface OAuthOptions {
   allowedHosts?: readonly string[];
 }
 
+const readPrivateKey = readIf<PrivateKeySource>(
+  (key) =>
+    typeof key === "string" ? key.trim() !== "" : typeof key === "object" && key !== null && "kty" in key,
+  "must be a private key in PEM form (PKCS#8) or a JWK (it is not shown)",
+);
+
 /** The authorization of a server. `false`: the port does not authorize it, whatever the options of the port are. */
 export type OAuthConfig = SecretValue<OAuthOptions> | false | undefined;
 
@@ -113,14 +120,6 @@ export function readOAuth(reader: EntryReader): OAuthConfig {
   if (options === undefined) return undefined;
   checkGrant(options, (key, message) => reader.report(["oauth", key], message));
   return new SecretValue(options);
-}
-
-function readPrivateKey(reader: EntryReader): OAuthOptions["privateKey"] {
-  const key = reader.raw("privateKey");
-  if (key === undefined) return undefined;
-  if (typeof key === "string" && key.trim() !== "") return key;
-  if (typeof key === "object" && key !== null && "kty" in key) return key as Record<string, unknown>;
-  return reader.report("privateKey", "must be a private key in PEM form (PKCS#8) or a JWK (it is not shown)");
 }
 
 function readScopes(reader: EntryReader): readonly string[] | string | undefined {

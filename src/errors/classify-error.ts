@@ -27,24 +27,16 @@ export interface ErrorClassification {
 }
 
 /** Types by code; other errors have the type of their class. */
-const TYPE_OF_CODE: Readonly<Record<string, ErrorType>> = {
-  ABORTED: "cancelled",
-  TIMEOUT: "transport",
-  OVERLOADED: "transport",
-  PROTOCOL: "protocol",
-  INVALID_ARGUMENTS: "protocol",
-  INVALID_OUTPUT: "protocol",
-  UNSUPPORTED_CONTENT: "protocol",
-  REFUSED: "domain",
-  TASK_CANCELLED: "domain",
-  TASK_LOST: "domain",
-  TOOL_NOT_FOUND: "domain",
-  RESOURCE_NOT_FOUND: "domain",
-  PROMPT_NOT_FOUND: "domain",
-  NOT_OFFERED: "domain",
-  TOOL_WITHHELD: "domain",
-  TOOL_CHANGED: "domain",
-};
+const TYPE_OF_CODE: ReadonlyMap<string, ErrorType> = new Map(
+  Object.entries({
+    cancelled: "ABORTED",
+    transport: "TIMEOUT OVERLOADED",
+    protocol: "PROTOCOL INVALID_ARGUMENTS INVALID_OUTPUT UNSUPPORTED_CONTENT",
+    domain:
+      "REFUSED TASK_CANCELLED TASK_LOST TOOL_NOT_FOUND RESOURCE_NOT_FOUND PROMPT_NOT_FOUND NOT_OFFERED TOOL_WITHHELD " +
+      "TOOL_CHANGED",
+  }).flatMap(([type, codes]) => codes.split(" ").map((code) => [code, type as ErrorType])),
+);
 
 const TYPE_OF_CLASS: Readonly<Record<string, ErrorType>> = {
   AuthError: "auth",
@@ -61,8 +53,7 @@ function commonType(errors: readonly unknown[]): ErrorType {
 }
 
 function typeOf(error: ToolportError): ErrorType {
-  const byCode = Object.hasOwn(TYPE_OF_CODE, error.code) ? TYPE_OF_CODE[error.code] : undefined;
-  const known = byCode ?? TYPE_OF_CLASS[error.name];
+  const known = TYPE_OF_CODE.get(error.code) ?? TYPE_OF_CLASS[error.name];
   if (known !== undefined) return known;
   const attempts = readField(error, "attempts");
   if (Array.isArray(attempts) && attempts.length > 0) return commonType(attempts);

@@ -199,85 +199,71 @@ interface SystemFailure {
 }
 
 const CHECK_HOST = "Check the host name in the URL and the network";
-const lost: SystemFailure = { what: "The connection was lost" };
-const slow: SystemFailure = { what: "The server did not respond in time" };
-const noRoute: SystemFailure = {
-  what: "There is no route to the server's host",
-  next: CHECK_HOST,
-  unsent: true,
-};
-const tooManyFiles: SystemFailure = {
-  what: "Too many files are open to open another connection",
-  next: "Raise the limit (ulimit -n), or connect fewer servers at once",
-  unsent: true,
-};
-const certificate: SystemFailure = {
-  what: "The server's TLS certificate was not accepted",
-  next: "Check the certificate, or trust its authority with NODE_EXTRA_CA_CERTS",
-  unsent: true,
-  permanent: true,
-};
 
-const FAILURES: Readonly<Record<string, SystemFailure>> = {
-  ECONNREFUSED: {
-    what: "The connection was refused",
-    next: "Check that the server is running and that the URL and port are correct",
-    unsent: true,
-  },
-  ENOTFOUND: { what: "The server's host name was not found", next: CHECK_HOST, unsent: true },
-  EAI_AGAIN: { what: "The server's host name could not be resolved", next: CHECK_HOST, unsent: true },
-  EHOSTUNREACH: noRoute,
-  ENETUNREACH: noRoute,
-  EHOSTDOWN: noRoute,
-  ENETDOWN: noRoute,
-  EADDRNOTAVAIL: noRoute,
-  EMFILE: tooManyFiles,
-  ENFILE: tooManyFiles,
-  UND_ERR_CONNECT_TIMEOUT: { what: "The server did not accept a connection in time", unsent: true },
-  ETIMEDOUT: slow,
-  ESOCKETTIMEDOUT: slow,
-  UND_ERR_HEADERS_TIMEOUT: slow,
-  UND_ERR_BODY_TIMEOUT: slow,
-  ECONNRESET: lost,
-  ECONNABORTED: lost,
-  EPIPE: lost,
-  ENOTCONN: lost,
-  ERR_STREAM_PREMATURE_CLOSE: lost,
-  ERR_SOCKET_CLOSED: lost,
-  ERR_STREAM_DESTROYED: lost,
-  UND_ERR_SOCKET: lost,
-  UND_ERR_CLOSED: lost,
-  UND_ERR_DESTROYED: lost,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: lost,
-  EPROTO: {
-    what: "The TLS handshake failed",
-    next: "Check whether the URL should start with http: instead of https:",
-    unsent: true,
-    permanent: true,
-  },
-  ERR_TLS_CERT_ALTNAME_INVALID: certificate,
-  DEPTH_ZERO_SELF_SIGNED_CERT: certificate,
-  SELF_SIGNED_CERT_IN_CHAIN: certificate,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: certificate,
-  UNABLE_TO_GET_ISSUER_CERT: certificate,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: certificate,
-  CERT_HAS_EXPIRED: certificate,
-  CERT_NOT_YET_VALID: certificate,
-  CERT_REVOKED: certificate,
-  CERT_UNTRUSTED: certificate,
-  CERT_REJECTED: certificate,
-  CERT_SIGNATURE_FAILURE: certificate,
-  CERT_CHAIN_TOO_LONG: certificate,
-  INVALID_CA: certificate,
-  INVALID_PURPOSE: certificate,
-  HOSTNAME_MISMATCH: certificate,
-};
+/** The meaning of the codes of Node, its TLS and undici. */
+const FAILURES: ReadonlyMap<string, SystemFailure> = new Map(
+  (
+    [
+      [
+        "ECONNREFUSED",
+        {
+          what: "The connection was refused",
+          next: "Check that the server is running and that the URL and port are correct",
+          unsent: true,
+        },
+      ],
+      ["ENOTFOUND", { what: "The server's host name was not found", next: CHECK_HOST, unsent: true }],
+      ["EAI_AGAIN", { what: "The server's host name could not be resolved", next: CHECK_HOST, unsent: true }],
+      [
+        "EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN EADDRNOTAVAIL",
+        { what: "There is no route to the server's host", next: CHECK_HOST, unsent: true },
+      ],
+      [
+        "EMFILE ENFILE",
+        {
+          what: "Too many files are open to open another connection",
+          next: "Raise the limit (ulimit -n), or connect fewer servers at once",
+          unsent: true,
+        },
+      ],
+      ["UND_ERR_CONNECT_TIMEOUT", { what: "The server did not accept a connection in time", unsent: true }],
+      [
+        "ETIMEDOUT ESOCKETTIMEDOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT",
+        { what: "The server did not respond in time" },
+      ],
+      [
+        "ECONNRESET ECONNABORTED EPIPE ENOTCONN ERR_STREAM_PREMATURE_CLOSE ERR_SOCKET_CLOSED ERR_STREAM_DESTROYED " +
+          "UND_ERR_SOCKET UND_ERR_CLOSED UND_ERR_DESTROYED UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+        { what: "The connection was lost" },
+      ],
+      [
+        "EPROTO",
+        {
+          what: "The TLS handshake failed",
+          next: "Check whether the URL should start with http: instead of https:",
+          unsent: true,
+          permanent: true,
+        },
+      ],
+      [
+        "ERR_TLS_CERT_ALTNAME_INVALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE " +
+          "UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY CERT_HAS_EXPIRED CERT_NOT_YET_VALID CERT_REVOKED " +
+          "CERT_UNTRUSTED CERT_REJECTED CERT_SIGNATURE_FAILURE CERT_CHAIN_TOO_LONG INVALID_CA INVALID_PURPOSE " +
+          "HOSTNAME_MISMATCH",
+        {
+          what: "The server's TLS certificate was not accepted",
+          next: "Check the certificate, or trust its authority with NODE_EXTRA_CA_CERTS",
+          unsent: true,
+          permanent: true,
+        },
+      ],
+    ] satisfies [string, SystemFailure][]
+  ).flatMap(([codes, failure]) => codes.split(" ").map((code): [string, SystemFailure] => [code, failure])),
+);
 
-const failureOf = (errno: string): SystemFailure | undefined => {
-  // Errors of the TLS library.
-  if (errno.startsWith("ERR_SSL_")) return FAILURES["EPROTO"];
-  return Object.hasOwn(FAILURES, errno) ? FAILURES[errno] : undefined;
-};
+/** Errors of the TLS library have codes of their own. */
+const failureOf = (errno: string): SystemFailure | undefined =>
+  FAILURES.get(errno.startsWith("ERR_SSL_") ? "EPROTO" : errno);
 
 /** A retry cannot help before the server's address or certificate changes. */
 export const isPermanentFailure = (errno: string): boolean => failureOf(errno)?.permanent === true;

@@ -1,6 +1,6 @@
 /** The table of options of `createToolport`, and the function that reads them. `options.ts` documents them. */
 
-import { type CatalogExport, readCatalogExport } from "../catalog/exported-catalog.js";
+import { readCatalogExport } from "../catalog/exported-catalog.js";
 import {
   type ProxyConfig,
   readCache,
@@ -12,10 +12,12 @@ import {
 import {
   ConfigIssues,
   EntryReader,
+  isFunction,
   type OptionTable,
   readChoice,
   readFlag,
   readFunction,
+  readIf,
   readNumber,
   readNumbers,
   readObject,
@@ -39,14 +41,17 @@ import { LOG_LEVELS } from "../model/log-levels.js";
 import { storeProblem, withStateErrors } from "../state/custom-store.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
-import { type Logger, silentLogger } from "../telemetry/logger.js";
+import { silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
 import { isRecord } from "../util/json.js";
 import { CLIENT_INFO } from "../util/version.js";
-import type { DeferToolsOptions, ServerErrorPolicy, ToolportOptions } from "./options.js";
+import type { DeferToolsOptions, ToolportOptions } from "./options.js";
 import type { PromptToolsOptions, ResourceToolsOptions } from "./own-tools/own-tools.js";
 
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+
+const readList = <Value>(reader: EntryReader, key: string): readonly Value[] | undefined =>
+  readIf<readonly Value[]>(Array.isArray, "must be an array")(reader, key);
 
 type ClientInfo = NonNullable<ToolportOptions["clientInfo"]>;
 
@@ -92,24 +97,27 @@ const RESULT_SIZE_OPTIONS = {
   onSpill: { read: readFunction },
 } as const satisfies OptionTable<ResultSizeOptions>;
 
-const SERVER_OPTIONS = {
+/** All options of `createToolport`. A new option is a row here, and a field with its documentation in `options.ts`. */
+export const PORT_OPTIONS = {
   mcpServers: { partOf: "servers" },
   store: { read: readStore },
-  restore: { read: readRestore, default: "lazy" },
+  restore: { read: readChoice(["lazy", "connect"], (value) => value === false), default: "lazy" },
   callbackUrl: { read: (reader, key) => readWebAddress(reader, key, { loopback: true }) },
   clientInfo: { read: readClientInfo, default: CLIENT_INFO },
-  onServerError: { read: readErrorPolicy, default: "report" },
+  onServerError: { read: readChoice(["report", "throw"], isFunction), default: "report" },
   connectTimeoutMs: { read: readTimeLimit, default: 60_000 },
   idleTimeoutMs: { read: readNumber({ min: 0, above: true }) },
   healthCheck: { read: readObject(HEALTH_CHECK_OPTIONS) },
   fetch: { read: readFunction },
   proxy: { read: readProxy },
   maxSockets: { read: readMaxSockets },
-} as const satisfies Partial<OptionTable<ToolportOptions, ChangedOptions>>;
 
-const CATALOG_OPTIONS = {
   prefix: { read: readFlag, default: true },
-  additionalToolNamePrefix: { read: readPrefix, default: "" },
+  // Unlike other texts, it may be empty.
+  additionalToolNamePrefix: {
+    read: readIf((value) => typeof value === "string", "must be a string"),
+    default: "",
+  },
   toolNameMapper: { read: readFunction },
   toolSpecificationMapper: { read: readFunction },
   only: { read: readTexts },
@@ -117,27 +125,21 @@ const CATALOG_OPTIONS = {
   filter: { read: readFunction },
   requiredTools: { read: readTexts, default: [] },
   cache: { read: readCache, default: true },
-  catalog: { read: readCatalog },
+  catalog: { read: (reader, key) => (reader.has(key) ? readCatalogExport(reader.raw(key)) : undefined) },
   pins: { read: readChoice(["off", "warn", "block"]), default: "off" },
   scan: { read: readFunction },
   deferTools: { read: readObject(DEFER_TOOLS_OPTIONS, { or: isBoolean }) },
   resourcesAsTools: {
-    read: readObject(RESOURCE_TOOLS_OPTIONS, {
-      or: (value) => isBoolean(value) || typeof value === "function",
-    }),
+    read: readObject(RESOURCE_TOOLS_OPTIONS, { or: (value) => isBoolean(value) || isFunction(value) }),
   },
   promptsAsTools: { read: readObject(PROMPT_TOOLS_OPTIONS, { or: isBoolean }) },
-} as const satisfies Partial<OptionTable<ToolportOptions>>;
 
-const CALL_OPTIONS = {
   timeoutMs: { read: readTimeLimit, default: 60_000 },
   maxTimeoutMs: { read: readTimeLimit, default: 300_000 },
   approve: { read: readUnchecked },
   interceptors: { read: readList, default: [] },
   listeners: { read: readList, default: [] },
-  retry: {
-    read: readObject(RETRY_OPTIONS, { or: (value) => value === false || typeof value === "function" }),
-  },
+  retry: { read: readObject(RETRY_OPTIONS, { or: (value) => value === false || isFunction(value) }) },
   breaker: { read: readUnchecked },
   beforeFallback: { read: readFunction },
   concurrency: { read: readConcurrency },
@@ -148,24 +150,17 @@ const CALL_OPTIONS = {
   checkArguments: { read: readChoice(["repair", "strict", "off"]), default: "repair" },
   validator: { read: readUnchecked },
   onProgress: { read: readFunction },
-} as const satisfies Partial<OptionTable<ToolportOptions>>;
 
-const SERVER_REQUEST_OPTIONS = {
   onElicitation: { read: readUnchecked },
   onSampling: { read: readUnchecked },
   roots: { read: readUnchecked },
   onLog: { read: readFunction },
   logLevel: { read: readChoice(LOG_LEVELS) },
   extensions: { read: readUnchecked },
-  logger: { read: readLogger, default: silentLogger },
-} as const satisfies Partial<OptionTable<ToolportOptions>>;
-
-/** All options of `createToolport`. A new option is a row in one of the tables above. */
-export const PORT_OPTIONS = {
-  ...SERVER_OPTIONS,
-  ...CATALOG_OPTIONS,
-  ...CALL_OPTIONS,
-  ...SERVER_REQUEST_OPTIONS,
+  logger: {
+    read: readIf(isLogger, "must have the methods debug, info, warn and error"),
+    default: silentLogger,
+  },
 } as const satisfies OptionTable<ToolportOptions, ChangedOptions>;
 
 /** The options whose type is another one after reading. */
@@ -233,16 +228,8 @@ function readStore(reader: EntryReader, key: string): Store | undefined {
   return problem === undefined ? withStateErrors(reader.raw(key) as Store) : reader.report(key, problem);
 }
 
-function readLogger(reader: EntryReader, key: string): Logger | undefined {
-  const value = reader.raw(key);
-  const isMethod = (name: string) => isRecord(value) && typeof value[name] === "function";
-  const isComplete = ["debug", "info", "warn", "error"].every(isMethod);
-  if (!reader.has(key) || isComplete) return value as Logger | undefined;
-  return reader.report(key, "must have the methods debug, info, warn and error");
-}
-
-function readRestore(reader: EntryReader, key: string): ToolportOptions["restore"] {
-  return reader.raw(key) === false ? false : reader.choice<"lazy" | "connect">(key, ["lazy", "connect"]);
+function isLogger(value: unknown): boolean {
+  return isRecord(value) && ["debug", "info", "warn", "error"].every((name) => isFunction(value[name]));
 }
 
 /** Fields without a row are sent as they are. */
@@ -252,30 +239,7 @@ function readClientInfo(reader: EntryReader, key: string): ClientInfo | undefine
   return { ...(reader.raw(key) as object), ...readTable<ClientInfo>(CLIENT_INFO_OPTIONS, inner) };
 }
 
-function readErrorPolicy(reader: EntryReader, key: string): ServerErrorPolicy | undefined {
-  const value = reader.raw(key);
-  if (typeof value === "function") return value as ServerErrorPolicy;
-  return reader.choice<"report" | "throw">(key, ["report", "throw"]);
-}
-
-/** Unlike other texts, it may be empty. */
-function readPrefix(reader: EntryReader, key: string): string | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || typeof value === "string") return value;
-  return reader.report(key, "must be a string");
-}
-
-function readCatalog(reader: EntryReader, key: string): CatalogExport | undefined {
-  return reader.has(key) ? readCatalogExport(reader.raw(key)) : undefined;
-}
-
 function readResultSize(reader: EntryReader, key: string): ToolportOptions["maxResultBytes"] {
   if (typeof reader.raw(key) === "number") return readSize(reader, key);
   return readObject<ResultSizeOptions>(RESULT_SIZE_OPTIONS)(reader, key);
-}
-
-function readList<Value>(reader: EntryReader, key: string): readonly Value[] | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || Array.isArray(value)) return value;
-  return reader.report(key, "must be an array");
 }

@@ -57,3 +57,9 @@ export function suggest(word: string, candidates: Iterable<string>, limit = 3): 
 /** Asks whether one of the suggestions was meant; another hint if there is none. */
 export const didYouMean = (suggestions: readonly string[], otherwise: string): string =>
   suggestions.length > 0 ? `Did you mean ${suggestions.join(" or ")}?` : otherwise;
+
+/** The same at the end of a message about an unknown word; empty if no candidate is close. */
+export function orMeant(word: string, candidates: Iterable<string>): string {
+  const [close] = suggest(word, candidates, 1);
+  return close === undefined ? "" : `; did you mean "${close}"?`;
+}
