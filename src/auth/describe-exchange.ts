@@ -3,17 +3,6 @@ import type { ObservedExchange } from "../transports/http/network/guarded-fetch.
 import { type Fields, parseJson, toRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 
-interface DescribedExchange {
-  /** What the request is for. */
-  readonly step: string;
-  readonly method: string;
-  readonly url: string;
-  readonly body?: Fields | undefined;
-  readonly status?: number | undefined;
-  readonly response?: Fields | undefined;
-  readonly durationMs: number;
-}
-
 const SECRET = /token|secret|code|assertion|verifier|password|jwt|state|nonce|credential|api_?key/i;
 /** Names that describe secrets, and have none. */
 const HARMLESS =
@@ -28,13 +17,7 @@ const MAX_DEPTH = 6;
  * describeExchange(exchange); // { step: "Token request (authorization_code)", method: "POST", status: 200, … }
  * ```
  */
-export function describeExchange({
-  request,
-  status,
-  bytes,
-  challenge,
-  durationMs,
-}: ObservedExchange): DescribedExchange {
+export function describeExchange({ request, status, bytes, challenge, durationMs }: ObservedExchange) {
   if (challenge !== undefined)
     return {
       step: "Challenge of the server",

@@ -1,4 +1,4 @@
-/** Single flight: one caller obtains something, all concurrent callers get its result, within a process or across processes. */
+/** One process obtains something under a lease; all others get its result. */
 import type { Lease, Store } from "../state/store.js";
 import { sleep, unrefTimer } from "../util/timers.js";
 
@@ -68,17 +68,4 @@ function watchRecord(store: Store, prefix: string) {
     },
     stop,
   };
-}
-
-/** Runs once per key at a time; concurrent callers in this process share the promise. */
-export function singleFlight<T>(
-  running: Map<string, Promise<T>>,
-  key: string,
-  run: () => Promise<T>,
-): Promise<T> {
-  const known = running.get(key);
-  if (known !== undefined) return known;
-  const started = run().finally(() => running.delete(key));
-  running.set(key, started);
-  return started;
 }

@@ -7,6 +7,7 @@ import {
   type ToolInfo,
   type WithheldTool,
 } from "../model/tool-info.js";
+import { getOrMake } from "../util/collections.js";
 import {
   type CompiledFilter,
   compileFilter,
@@ -145,12 +146,7 @@ function indexTools(tools: readonly ToolInfo[], candidates: readonly Candidate[]
     const { source } = candidates[position]!;
     const entry: CatalogEntry = { info, source };
     byName.set(info.name, entry);
-    let ofServer = bySource.get(info.server);
-    if (ofServer === undefined) {
-      ofServer = new Map();
-      bySource.set(info.server, ofServer);
-    }
-    ofServer.set(source.sourceName, entry);
+    getOrMake(bySource, info.server, () => new Map()).set(source.sourceName, entry);
   }
   return { byName, bySource };
 }

@@ -1,10 +1,13 @@
 /** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
 import type { ServerConfig } from "../config/server-config.js";
+import type { CacheOption } from "../config/server-entry.js";
 import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import { isForModel, isUiResource, type ToolInfo } from "../model/tool-info.js";
-import { LIST_KEYS } from "../protocol/change-watch.js";
+import { LIST_KEYS, type ListName } from "../protocol/change-watch.js";
 import { debugChannel } from "../telemetry/logger.js";
+import { getOrMake } from "../util/collections.js";
+import { oncePerObject } from "../util/concurrency.js";
 import {
   buildSnapshot,
   type CatalogEntry,
@@ -12,9 +15,17 @@ import {
   type CatalogSnapshot,
   type CatalogSource,
   FallbackTools,
+  type NamingOptions,
+  type SharedSnapshots,
 } from "./build-snapshot.js";
-import type { CatalogOptions } from "./catalog-options.js";
-import { type CatalogExport, exportRead, exportServer, restoreServer } from "./exported-catalog.js";
+import {
+  type CatalogExport,
+  type ExportedServer,
+  exportRead,
+  exportServer,
+  restoreServer,
+} from "./exported-catalog.js";
+import type { FilterSet } from "./filters/filters.js";
 import {
   describeKept,
   isSameKept,
@@ -24,7 +35,6 @@ import {
   publicKeysOf,
   type ReadLists,
 } from "./kept-lists.js";
-import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import { PromptNames } from "./names/assign-names.js";
 import {
   comparePinsAgain,
@@ -33,10 +43,37 @@ import {
   type ListsToExamine,
   NOT_EXAMINED,
 } from "./safety/examine-lists.js";
+import type { ChangedTool, Pins } from "./safety/pins.js";
+import { suspiciousIn } from "./safety/sanitise.js";
+import type { ListItem, ScanHook } from "./safety/scan.js";
 import type { SearchIndex, SearchMatch } from "./search/search-index.js";
-import { type ListKey, NO_LISTS } from "./server-lists.js";
+import { type ListKey, NO_LISTS, type ServerLists } from "./server-lists.js";
+import type { ToolList } from "./source-tool.js";
 
 const debug = debugChannel("catalog");
+
+/** Dependencies and options of a catalog. */
+export interface CatalogOptions {
+  naming: NamingOptions;
+  filters: FilterSet;
+  pins: Pins;
+  scan: ScanHook | undefined;
+  cache: CacheOption;
+  listTimeoutMs: number;
+  /** The servers in their configured order, which decides who keeps a plain name. */
+  servers: () => readonly ServerConfig[];
+  onChanged: (server: string) => void;
+  /** Snapshots that users with the same lists share; undefined: this port shares none. */
+  snapshots?: { readonly shared: SharedSnapshots; readonly filters: FilterSet } | undefined;
+  /** The lists of a server were read from the server itself. Lists that it was not asked for are missing. */
+  onRead?:
+    | ((server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]) => void)
+    | undefined;
+  /** The server reported changes of these lists, and they have been read again. */
+  onListsChanged: (server: string, lists: readonly ListName[]) => void;
+  onToolChanged: (change: ChangedTool) => void;
+  onWarning: (server: string, message: string) => void;
+}
 
 export class Catalog {
   readonly #kept = new Map<string, Kept>();
@@ -206,12 +243,9 @@ export class Catalog {
   items(list: ListKey): readonly ListedItem[] {
     if (list === "tools") return listedTools(this.snapshot().index());
     this.#items ??= new Map();
-    let items = this.#items.get(list);
-    if (items === undefined) {
-      items = this.options.servers().flatMap(({ name }) => listedItems(name, this.#kept.get(name), list));
-      this.#items.set(list, items);
-    }
-    return items;
+    return getOrMake(this.#items, list, () =>
+      this.options.servers().flatMap(({ name }) => listedItems(name, this.#kept.get(name), list)),
+    );
   }
 
   /** Public names of all prompts, in the order of `items("prompts")`. */
@@ -341,20 +375,13 @@ function isNews(list: object): boolean {
   return isFirst;
 }
 
-const toolItems = new WeakMap<CatalogIndex, readonly ListedItem[]>();
-
 /** All tools that are offered. Returns the same array for the same index. */
-function listedTools(index: CatalogIndex): readonly ListedItem[] {
-  let items = toolItems.get(index);
-  if (items === undefined) {
-    items = [...index.byName.values()].map((entry) => {
-      const { server, name } = entry.info;
-      return { server, name, item: itemOf(entry) };
-    });
-    toolItems.set(index, items);
-  }
-  return items;
-}
+const listedTools = oncePerObject((index: CatalogIndex): readonly ListedItem[] =>
+  [...index.byName.values()].map((entry) => {
+    const { server, name } = entry.info;
+    return { server, name, item: itemOf(entry) };
+  }),
+);
 
 /** The definition as sent, unless a text was cleaned or the mapper of the program changed something. */
 function itemOf({ info, source }: CatalogEntry): Readonly<Record<string, unknown>> {
@@ -395,5 +422,57 @@ export function toDiscoveryError(error: unknown, server: string): unknown {
     next: "Check the response of the server to tools/list",
     retryable: error.retryable,
     cause: error,
+  });
+}
+
+/** Maximum number of warnings in full. */
+const MAX_WARNINGS = 20;
+
+/** One line for each withheld or sanitised tool. */
+function listFindings({ tools, withheld }: ToolList): string[] {
+  const dirty = tools.filter(({ removedCharacters }) => removedCharacters > 0);
+  return [
+    ...some(withheld, ({ name, reason }) => `Tool ${name} is withheld: ${reason}`, "tools are withheld"),
+    ...some(
+      dirty,
+      ({ name, removedCharacters }) =>
+        `Tool ${name}: invisible characters were removed from its texts (${removedCharacters})`,
+      "tools had invisible characters",
+    ),
+  ];
+}
+
+/** One line for each entry of the other lists that the scan withholds. */
+const itemFindings = (refused: ReadonlyMap<ListItem, string>): string[] =>
+  some(
+    [...refused],
+    ([{ uri, uriTemplate, name }, reason]) =>
+      `${uri ?? uriTemplate ?? name} is left out of its lists: ${reason}`,
+    "entries are left out of its lists",
+  );
+
+function some<Item>(items: readonly Item[], describe: (item: Item) => string, what: string): string[] {
+  const lines = items.slice(0, MAX_WARNINGS).map(describe);
+  const rest = items.length - lines.length;
+  return rest === 0 ? lines : [...lines, `${rest} more ${what}`];
+}
+
+/** Invisible characters in the texts of a tool. */
+export interface TextFinding {
+  readonly server: string;
+  readonly name: string;
+  /** Number of characters removed from titles and description. */
+  readonly removed: number;
+  /** Number of characters in the name and schemas, which stay unchanged. */
+  readonly left: number;
+  /** Location of those. */
+  readonly paths: string[];
+}
+
+function textFindings(server: string, { tools }: ServerLists): TextFinding[] {
+  return tools.tools.flatMap((tool) => {
+    const { sourceName: name, removedCharacters: removed } = tool;
+    const { count, paths } = suspiciousIn(tool);
+    return removed + count === 0 ? [] : [{ server, name, removed, left: count, paths: [...paths] }];
   });
 }

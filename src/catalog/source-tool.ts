@@ -3,6 +3,7 @@ import type { JsonSchema, ListedTool } from "../model/tool-info.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import type { Session } from "../protocol/session.js";
 import { toolProblem } from "../schema/check-schema.js";
+import { getOrMake } from "../util/collections.js";
 import { isNestedDeeper, isRecord, toRecord } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
@@ -99,12 +100,8 @@ export function readTools(
 ): ToolList {
   // Only the modern era repeats arguments as headers.
   const withHeaders = era === "modern" && transport === "http";
-  const results = parsedTools.get(items) ?? new Map<string, ToolList>();
-  parsedTools.set(items, results);
-  const key = `${era} ${transport}`;
-  const list = results.get(key) ?? parseTools(items, withHeaders);
-  results.set(key, list);
-  return list;
+  const results = getOrMake(parsedTools, items, () => new Map<string, ToolList>());
+  return getOrMake(results, `${era} ${transport}`, () => parseTools(items, withHeaders));
 }
 
 function parseTools(items: readonly unknown[], withHeaders: boolean): ToolList {

@@ -1,6 +1,6 @@
 /** Lists of other users that are used until a change may have been missed. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { CatalogOptions } from "../catalog/catalog-options.js";
+import type { CatalogOptions } from "../catalog/catalog.js";
 import { type Kept, mergeLists, type ReadLists } from "../catalog/kept-lists.js";
 import { NOT_EXAMINED } from "../catalog/safety/examine-lists.js";
 import type { ListKey } from "../protocol/change-watch.js";

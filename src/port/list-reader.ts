@@ -6,7 +6,7 @@
  * when it connects reads them all, and changed ones again. A port that reads each list when it is needed follows changes only while
  * a caller listens.
  */
-import type { CatalogOptions } from "../catalog/catalog-options.js";
+import type { CatalogOptions } from "../catalog/catalog.js";
 import type { Kept, KeptRead, ReadLists } from "../catalog/kept-lists.js";
 import { type DueLists, ListRefresher, type RereadOutcome } from "../catalog/list-refresher.js";
 import type { PublicLists } from "../catalog/public-lists.js";

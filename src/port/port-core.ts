@@ -1,7 +1,6 @@
 /** What the parts of a port work with: its servers, their lists, and requests that may run twice. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
-import type { Catalog } from "../catalog/catalog.js";
-import type { CatalogOptions } from "../catalog/catalog-options.js";
+import type { Catalog, CatalogOptions } from "../catalog/catalog.js";
 import { extendFilterSet, type FilterSet } from "../catalog/filters/filters.js";
 import type { NetworkConfig } from "../config/entry-options.js";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
@@ -19,6 +18,7 @@ import type { Session } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
 import type { RequestFacts, ServerFacts, TraceMeta } from "../telemetry/open-telemetry.js";
 import type { HttpClient } from "../transports/http/network/wire-client.js";
+import { getOrMake } from "../util/collections.js";
 import { PortOAuth } from "./port-oauth.js";
 import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";
@@ -246,9 +246,7 @@ export abstract class PortCore {
     const network = this.parts.networkOf(config);
     const key = JSON.stringify([network.proxy, network.maxSockets]);
     this.#clients ??= new Map();
-    const client = this.#clients.get(key) ?? this.parts.createHttp(network);
-    this.#clients.set(key, client);
-    return client;
+    return getOrMake(this.#clients, key, () => this.parts.createHttp(network));
   }
 
   /** Runs an operation that may run twice. */

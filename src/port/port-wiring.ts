@@ -12,6 +12,7 @@ import type { MalformedContent } from "../execution/tool-result.js";
 import { EraMemory, type RememberedEra } from "../protocol/era.js";
 import { serverIdentity } from "../state/server-keys.js";
 import { createWireLog } from "../telemetry/logger.js";
+import { getOrMake } from "../util/collections.js";
 import type { PortCore } from "./port-core.js";
 import { messageEvents, stderrEvents } from "./wire-events.js";
 
@@ -187,22 +188,16 @@ export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks
   });
 }
 
-interface ServerCount {
-  items: number;
-  readonly warned: Set<string>;
-}
-
 /** Counts malformed content in results, by server, and warns once for each tool. */
 export class MalformedCounts {
   /** By connection, so that the count goes away with a removed server. */
-  readonly #counts = new WeakMap<ServerConnection, ServerCount>();
+  readonly #counts = new WeakMap<ServerConnection, { items: number; warned: Set<string> }>();
 
   constructor(private readonly warn: (server: string, message: string) => void) {}
 
   /** @param tool name of the tool on its server */
   add(connection: ServerConnection, tool: string, { count: found, items }: MalformedContent): void {
-    const count = this.#counts.get(connection) ?? { items: 0, warned: new Set() };
-    this.#counts.set(connection, count);
+    const count = getOrMake(this.#counts, connection, () => ({ items: 0, warned: new Set<string>() }));
     count.items += found;
     if (count.warned.has(tool)) return;
     count.warned.add(tool);

@@ -1,7 +1,6 @@
 /** The state of a port as plain data, for consoles, logs and support requests. */
 
-import type { Catalog } from "../catalog/catalog.js";
-import type { TextFinding } from "../catalog/list-findings.js";
+import type { Catalog, TextFinding } from "../catalog/catalog.js";
 import type { NameIssue } from "../catalog/names/assign-names.js";
 import { secretsOf } from "../config/known-secrets.js";
 import { type ConnectionStatus, errorOf } from "../connection/connection-state.js";

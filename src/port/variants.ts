@@ -11,6 +11,7 @@ import { type Era, withoutTasks } from "../protocol/era.js";
 import type { RequestChannel } from "../protocol/request-channel.js";
 import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
+import { getOrMake } from "../util/collections.js";
 
 /** One connection for one server and one set of capabilities. */
 interface Variant {
@@ -92,8 +93,7 @@ export class Variants {
   #variant(ordinary: ServerConnection, hooks: SessionHooks): ServerConnection {
     const { capabilities, capabilityKey } = hooks;
     const { name, config } = ordinary;
-    const variants = this.#servers.get(name) ?? new Map<string, Variant>();
-    this.#servers.set(name, variants);
+    const variants = getOrMake(this.#servers, name, () => new Map<string, Variant>());
     const known = variants.get(capabilityKey);
     // The Map keeps the order of use.
     variants.delete(capabilityKey);

@@ -31,25 +31,20 @@ export async function loadLinearEngine(): Promise<void> {
 export const compileForBuiltIn = (schema: JsonSchema): CompiledSchema | string =>
   compileSchema(schema, { isFormat: (name) => Object.hasOwn(formats, name) });
 
-/** Validates values against the parts of one compiled schema. */
-interface BoundSchema {
-  /** Patterns that the linear engine does not support. They are not checked. */
-  readonly skipped: readonly string[];
-  validate(part: SchemaNode | true, value: unknown, isShort?: boolean): ValidationResult;
-  /** Runs `task`, which reads the patterns of the schema for this value. */
-  around<T>(value: unknown, task: () => T): T;
-}
+type BoundSchema = ReturnType<typeof bindSchema>;
 
-/** Uses the linear engine for risky patterns, if it is loaded. */
-export function bindSchema(compiled: CompiledSchema): BoundSchema {
+/** Validates values against the parts of a compiled schema. Uses the linear engine for risky patterns, if it is loaded. */
+export function bindSchema(compiled: CompiledSchema) {
   const { draft, targets, risky } = compiled;
   const linear = risky && linearEngine !== undefined ? useLinearPatterns(compiled, linearEngine) : undefined;
   const around = <T>(value: unknown, task: () => T): T =>
     linear === undefined ? task() : linear.around(value, formats, task);
   return {
+    /** Patterns that the linear engine does not support. They are not checked. */
     skipped: linear?.skipped ?? [],
+    /** Runs a task that reads the patterns of the schema for this value. */
     around,
-    validate: (part, value, isShort = false) =>
+    validate: (part: SchemaNode | true, value: unknown, isShort = false): ValidationResult =>
       around(value, () => validate(value, part, draft, targets as never, isShort)),
   };
 }
@@ -126,16 +121,8 @@ export function createBuiltInCheck(
 /** The validator's table of formats. */
 type FormatTable = Record<string, (text: string) => boolean>;
 
-/** A schema whose risky patterns no longer reach the runtime's own engine. */
-interface LinearPatterns {
-  /** Patterns that the engine does not support. They are not checked. */
-  readonly skipped: readonly string[];
-  /** Runs `task`, in which `value` is validated. */
-  around<T>(value: unknown, formats: FormatTable, task: () => T): T;
-}
-
-/** Rewrites the schema's risky patterns in place. */
-function useLinearPatterns(compiled: CompiledSchema, engine: LinearEngine): LinearPatterns {
+/** Rewrites the schema's risky patterns in place, so that they no longer reach the runtime's own engine. */
+function useLinearPatterns(compiled: CompiledSchema, engine: LinearEngine) {
   const tests = new Map<string, LinearTest | undefined>();
   const testFor = (pattern: string): LinearTest | undefined => {
     if (!tests.has(pattern)) tests.set(pattern, engine(pattern));
@@ -150,7 +137,8 @@ function useLinearPatterns(compiled: CompiledSchema, engine: LinearEngine): Line
   const usable = [...tests].flatMap(([pattern, test]) => (test === undefined ? [] : [{ pattern, test }]));
   return {
     skipped: [...tests].flatMap(([pattern, test]) => (test === undefined ? [pattern] : [])),
-    around(value, formats, task) {
+    /** Runs `task`, in which `value` is validated. */
+    around<T>(value: unknown, formats: FormatTable, task: () => T): T {
       names = propertyNames(value);
       // Other users of the validator share the table, so our entries are removed again.
       for (const { pattern, test } of usable) formats[PATTERN_FORMAT + pattern] = test;

@@ -2,6 +2,7 @@
  * Rewrites a schema into the form that is validated: only what can be evaluated, references resolved, the original untouched. The rest is
  * not checked; `uncheckedParts` lists it.
  */
+import { getOrMake } from "../util/collections.js";
 import { schemaProblem } from "./check-schema.js";
 import {
   baseOf,
@@ -113,13 +114,11 @@ class SchemaCompiler {
   }
 
   #keyOf(schema: JsonSchema, base: JsonSchema): string {
-    let key = this.#keys.get(schema);
-    if (key === undefined) {
-      key = `schema-${this.#keys.size}`;
-      this.#keys.set(schema, key);
+    return getOrMake(this.#keys, schema, () => {
+      const key = `schema-${this.#keys.size}`;
       this.#open.push({ schema, base, key });
-    }
-    return key;
+      return key;
+    });
   }
 
   #rewrite(schema: JsonSchema | boolean, outer: JsonSchema): SchemaNode | true {
@@ -300,13 +299,6 @@ export function acceptSeveral(node: SchemaNode): void {
   else node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { anyOf: oneOf }];
 }
 
-interface SchemaMeasure {
-  /** Maximum number of subschemas that apply to the same value. */
-  readonly weight: number;
-  /** Whether the cost may grow faster than the value. */
-  readonly risky: boolean;
-}
-
 /** Low, because a value may have very many parts. */
 const MAX_PLAIN_WEIGHT = 50;
 const MAX_PLAIN_ENUM = 500;
@@ -321,8 +313,12 @@ const PART = [
 /** Keywords that apply to parts which other keywords cover too. */
 const OVERLAPPING = ["patternProperties", "contains"];
 
-/** Computes the cost of every referenced part of a compiled schema, including its root. */
-function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>): SchemaMeasure {
+/**
+ * Computes the cost of every referenced part of a compiled schema, including its root.
+ *
+ * @returns `weight`: maximum number of subschemas that apply to the same value; `risky`: the cost may grow faster than the value
+ */
+function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>) {
   const weights = new Map<string, number>();
   const inProgress = new Set<string>();
   let [heaviest, recursive, branching, costly] = [0, false, false, false];

@@ -66,17 +66,7 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
   };
 }
 
-const shortcuts = new WeakMap<JsonSchema, Acceptance | null>();
-
-/** Compiled once per schema. */
-function shortcutOf(schema: JsonSchema): Acceptance | null {
-  let shortcut = shortcuts.get(schema);
-  if (shortcut === undefined) {
-    shortcut = compilePlainSchema(schema) ?? null;
-    shortcuts.set(schema, shortcut);
-  }
-  return shortcut;
-}
+const shortcutOf = oncePerObject((schema: JsonSchema) => compilePlainSchema(schema));
 
 function lazyCheck(
   fairMs: number,

@@ -43,27 +43,26 @@ const MAX_DEPTH = 24;
 /** Longer enums become their base type, because the compiler has limits. */
 const MAX_VALUES = 200;
 
-interface TypeWriter {
-  /** The schema as a type expression. */
-  write(schema: unknown): string;
-  /** Declarations of types that `$ref` refers to. */
-  readonly declarations: readonly string[];
-}
-
-interface TypeWriterOptions {
-  /** Prefix of the types that the schema declares. */
-  readonly name: string;
-  readonly names: NameSet;
-  /** @default the style of files */
-  readonly style?: TypeStyle;
-  /** Objects and lists at this depth are written without what they contain. @default no limit */
-  readonly maxDepth?: number;
-}
-
+/**
+ * Writes the parts of a schema as types.
+ *
+ * @param name prefix of the types that the schema declares
+ * @param maxDepth objects and lists at this depth are written without what they contain. @default no limit
+ */
 export function createTypeWriter(
   root: JsonSchema,
-  { name, names, style = FILE_STYLE, maxDepth = MAX_DEPTH }: TypeWriterOptions,
-): TypeWriter {
+  {
+    name,
+    names,
+    style = FILE_STYLE,
+    maxDepth = MAX_DEPTH,
+  }: {
+    name: string;
+    names: NameSet;
+    style?: TypeStyle;
+    maxDepth?: number;
+  },
+) {
   const union = (types: readonly string[]): string => unionOf(types, style.or);
   const declarations: string[] = [];
   const named = new Map<string, string>();
@@ -154,7 +153,12 @@ export function createTypeWriter(
     return style.object(members, more === true || isRecord(more));
   }
 
-  return { write: (schema) => write(schema, 0), declarations };
+  return {
+    /** The schema as a type expression. */
+    write: (schema: unknown) => write(schema, 0),
+    /** Declarations of types that `$ref` refers to. */
+    declarations: declarations as readonly string[],
+  };
 }
 
 const valueType = (value: unknown): string =>

@@ -214,12 +214,6 @@ const changed = (kid: string, cause?: unknown): StateError =>
     cause,
   });
 
-/** A value as it was read. */
-interface ReadValue {
-  value: unknown;
-  sealed: boolean;
-}
-
 /** The stored text of a value: its JSON, or `{ "$sealed": … }` around its encrypted JSON. */
 export async function writeRecordText(
   { key, value, secret }: { key: string; value: unknown; secret: boolean },
@@ -233,7 +227,7 @@ export async function writeRecordText(
 }
 
 /** The value of a stored text. */
-export async function readRecordText(key: string, text: string, sealer: Sealer): Promise<ReadValue> {
+export async function readRecordText(key: string, text: string, sealer: Sealer) {
   const stored = parse(text);
   const sealed = sealedPart(stored);
   if (sealed !== undefined) return { value: parse(await sealer.open(key, sealed)), sealed: true };

@@ -1,5 +1,5 @@
 /** Callbacks of users: listeners, calls that report failures, and calls in order. */
-import { LinkedQueue } from "./collections.js";
+import { getOrMake, LinkedQueue } from "./collections.js";
 
 type Listener<T> = (event: T) => unknown;
 
@@ -20,8 +20,7 @@ export class Emitter<Events extends object> {
 
   /** Adds a listener. Returns a function that removes it. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners);
+    const listeners = getOrMake(this.#listeners, name, () => new Set());
     // A new entry per registration: a function registered twice is called twice, and each can be removed.
     const entry = new OrderedCallback(listener as Listener<unknown>, this.optionsFor(name));
     listeners.add(entry);

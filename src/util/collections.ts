@@ -178,9 +178,20 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
   }
 }
 
+/** The value of a key, made and kept if there is none. */
+export function getOrMake<Key, Value>(
+  map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  const kept = map.get(key);
+  if (kept !== undefined) return kept;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
 /** Appends a value to the list of its key. */
 export function pushTo<Key, Value>(map: Map<Key, Value[]>, key: Key, value: Value): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [value]);
-  else list.push(value);
+  getOrMake(map, key, () => []).push(value);
 }

@@ -1,4 +1,5 @@
 /** Work shared by callers, and limits on how much runs at once. */
+import { getOrMake } from "./collections.js";
 
 export interface Loader<Loaded> {
   (): Promise<Loaded>;
@@ -29,6 +30,13 @@ export function oncePerObject<Key extends object, Value>(make: (key: Key) => Val
     return made;
   };
 }
+
+/** Runs once per key at a time; concurrent callers share the promise. */
+export const singleFlight = <T>(
+  running: Map<string, Promise<T>>,
+  key: string,
+  run: () => Promise<T>,
+): Promise<T> => getOrMake(running, key, () => run().finally(() => running.delete(key)));
 
 /** Runs `task` for every item, at most `limit` at a time. Results keep the order of the items. */
 export async function mapConcurrently<Item, Result>(

@@ -77,14 +77,12 @@ export function assignNames(tools: readonly NamedTool[], options: NameOptions): 
   };
 }
 
-type NamesAndIssues = Pick<AssignedNames, "names" | "issues">;
-
 /** Names the tools one after the other, when some names collide. */
 function nameInTurn(
   tools: readonly NamedTool[],
   prefixesOf: (server: string) => readonly string[],
   { toolNameMapper, previous = new Map(), reserved }: NameOptions,
-): NamesAndIssues {
+): Pick<AssignedNames, "names" | "issues"> {
   const owners = new NameOwners(previous, reserved);
   const looks = new Map<string, string>();
   const names = new Array<string>(tools.length);

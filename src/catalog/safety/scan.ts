@@ -1,5 +1,5 @@
 /** Calls the user's scan for every text of a server that a model may read. */
-import type { JsonSchema, ServerRef, ToolAnnotations } from "../../model/tool-info.js";
+import type { ServerRef, ToolInfo } from "../../model/tool-info.js";
 import { escapeToken } from "../../schema/json-schema.js";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";
@@ -100,15 +100,10 @@ export interface ModelString {
 }
 
 /** The part of a tool that models may see. */
-interface ModelVisibleTool {
-  readonly name?: string | undefined;
-  readonly sourceName?: string | undefined;
-  readonly title?: string | undefined;
-  readonly description?: string | undefined;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema?: JsonSchema | undefined;
-  readonly annotations?: ToolAnnotations | undefined;
-}
+type ModelVisibleTool = Partial<
+  Pick<ToolInfo, "name" | "sourceName" | "title" | "description" | "annotations">
+> &
+  Pick<ToolInfo, "inputSchema" | "outputSchema">;
 
 const MAX_DEPTH = 128;
 const MAX_STRINGS = 20_000;

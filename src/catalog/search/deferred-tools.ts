@@ -1,6 +1,7 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. Also decides which tools are deferred, so that models do not see them before. */
 import type { ServerConfig } from "../../config/server-config.js";
 import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
+import { oncePerObject } from "../../util/concurrency.js";
 import { isRecord, jsonBytes, parseJson } from "../../util/json.js";
 import { tokensOfBytes } from "../../util/text.js";
 
@@ -91,12 +92,10 @@ export function readSearchArguments(args: Readonly<Record<string, unknown>>): {
   };
 }
 
-type CallToolArguments =
-  | { readonly name: string; readonly args: Readonly<Record<string, unknown>> }
-  | { readonly problem: string };
-
 /** Reads the arguments of `call_tool`. Some models write `arguments` as JSON text, or leave them out. */
-export function readCallArguments(args: Readonly<Record<string, unknown>>): CallToolArguments {
+export function readCallArguments(
+  args: Readonly<Record<string, unknown>>,
+): { name: string; args: Readonly<Record<string, unknown>> } | { problem: string } {
   const { name } = args;
   if (typeof name !== "string" || name === "") return { problem: "name must be the name of a tool" };
   const { arguments: written = {} } = args;
@@ -104,11 +103,8 @@ export function readCallArguments(args: Readonly<Record<string, unknown>>): Call
   return isRecord(given) ? { name, args: given } : { problem: "arguments must be an object" };
 }
 
-/** When tools are deferred. */
-type DeferMode = "auto" | "always" | "never";
-
 export interface DeferralRules {
-  readonly mode: DeferMode;
+  readonly mode: "auto" | "always" | "never";
   /** `"auto"` defers tools that take more tokens than this. */
   readonly above: number;
   isAlwaysVisible(tool: ToolInfo): boolean;
@@ -155,15 +151,5 @@ export const definitionText = (tool: ToolInfo): string => JSON.stringify(definit
 
 const definitionOf = ({ name, description, inputSchema }: ToolInfo) => ({ name, description, inputSchema });
 
-/** Listed tools never change, and users share them. */
-const sizes = new WeakMap<ToolInfo, number>();
-
-/** The size of {@link definitionText} in UTF-8. */
-export function definitionBytes(tool: ToolInfo): number {
-  let bytes = sizes.get(tool);
-  if (bytes === undefined) {
-    bytes = jsonBytes(definitionOf(tool));
-    sizes.set(tool, bytes);
-  }
-  return bytes;
-}
+/** The size of {@link definitionText} in UTF-8. Listed tools never change, and users share them. */
+export const definitionBytes = oncePerObject((tool: ToolInfo) => jsonBytes(definitionOf(tool)));

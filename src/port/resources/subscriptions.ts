@@ -4,6 +4,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/toolport-error.js";
 import type { Session } from "../../protocol/session.js";
 import { callSafely } from "../../util/callbacks.js";
+import { getOrMake } from "../../util/collections.js";
 import { holdHost, withDeadline } from "../../util/timers.js";
 import type { PortCore } from "../port-core.js";
 import type { AccessOptions } from "../server-access.js";
@@ -85,8 +86,7 @@ export class Subscriptions {
   }
 
   #subscriptionOf(connection: ServerConnection, uri: string): Subscription {
-    const ofServer = this.#open.get(connection.name) ?? new Map<string, Subscription>();
-    this.#open.set(connection.name, ofServer);
+    const ofServer = getOrMake(this.#open, connection.name, () => new Map<string, Subscription>());
     const known = ofServer.get(uri);
     if (known?.connection === connection) return known;
     connection.usage.begin();

@@ -1,5 +1,6 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
 import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
+import { getOrMake } from "../../util/collections.js";
 import { oncePerObject } from "../../util/concurrency.js";
 import { cutText, tidyText } from "../../util/text.js";
 import { escapeToken, isRecord, type JsonSchema, mapSubschemas, subschemas } from "../json-schema.js";
@@ -96,9 +97,7 @@ export function compactDerived(
   const { parameters, defs = false } = options;
   const bySteps = compactForms(derived);
   const key = `${parameters} ${defs}`;
-  const compact = bySteps.get(key) ?? writeCompact(derived, target, { parameters, defs });
-  bySteps.set(key, compact);
-  return compact;
+  return getOrMake(bySteps, key, () => writeCompact(derived, target, { parameters, defs }));
 }
 
 function writeCompact(
@@ -299,9 +298,8 @@ export function shareRepeatedParts(schema: JsonSchema): JsonSchema {
     const text = texts.get(part)!;
     const isShared = !isRoot && text.length >= MIN_CHARACTERS && counts.get(text)! > 1;
     if (!isShared) return writeInside(part, write);
-    let name = names.get(text);
-    if (name === undefined) {
-      name = `p${names.size + 1}`;
+    const name = names.get(text) ?? `p${names.size + 1}`;
+    if (!names.has(text)) {
       names.set(text, name);
       definitions[name] = writeInside(part, write);
     }

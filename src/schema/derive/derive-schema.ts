@@ -121,15 +121,10 @@ function writeWrapped(tree: SchemaTree, to: Derivation): Json {
   };
 }
 
-interface Extras {
-  readonly wrapped?: boolean;
-  readonly derivation?: Derivation;
-}
-
 function toDerived(
   schema: JsonSchema,
   log: ChangeLog,
-  { wrapped = false, derivation }: Extras,
+  { wrapped = false, derivation }: { wrapped?: boolean; derivation?: Derivation },
 ): DerivedSchema {
   const notes: FormNotes = {
     objects: derivation?.notes ?? new Map(),
@@ -202,9 +197,11 @@ const MAX_TEXT = 120_000;
 const LONG_ENUM = 250;
 const MAX_LONG_ENUM_TEXT = 15_000;
 
+const noTotals = () => ({ properties: 0, values: 0, text: 0, levels: 0, longEnum: false });
+
 /** Why a schema is too large for strict mode; undefined if it is not. */
 function exceedsStrictLimits(schema: unknown): string | undefined {
-  const total = { properties: 0, values: 0, text: 0, levels: 0, longEnum: false };
+  const total = noTotals();
   measure(schema, 0, total);
   if (total.levels > MAX_LEVELS) return `nested deeper than ${MAX_LEVELS} levels`;
   if (total.properties > MAX_PROPERTIES) return `more than ${MAX_PROPERTIES} properties`;
@@ -214,15 +211,7 @@ function exceedsStrictLimits(schema: unknown): string | undefined {
   return total.text > MAX_TEXT ? `names and listed values of more than ${MAX_TEXT} characters` : undefined;
 }
 
-interface Totals {
-  properties: number;
-  values: number;
-  text: number;
-  levels: number;
-  longEnum: boolean;
-}
-
-function measure(schema: unknown, level: number, total: Totals): void {
+function measure(schema: unknown, level: number, total: ReturnType<typeof noTotals>): void {
   if (!isRecord(schema)) return;
   const values = Array.isArray(schema["enum"]) ? schema["enum"] : [];
   const text = values.reduce((sum: number, value) => sum + String(value).length, 0);

@@ -1,7 +1,7 @@
 /** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { singleFlight } from "../../auth/obtain-once.js";
 import type { HttpClient } from "../../transports/http/network/wire-client.js";
+import { singleFlight } from "../../util/concurrency.js";
 import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
 import { createFetchJson, createIssuer, type Issuer } from "./issuer.js";
 import { KeysUnavailable } from "./key-source.js";

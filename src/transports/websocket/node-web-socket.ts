@@ -98,7 +98,10 @@ async function dial(dialing: Dialing): Promise<void> {
 }
 
 /** Opens a tunnel if the server's URL is reached through a proxy. */
-async function connectByProxy({ config, timings, proxy, signal }: Dialing): Promise<Route> {
+async function connectByProxy({ config, timings, proxy, signal }: Dialing): Promise<{
+  via?: ProxyServer;
+  options?: Pick<ClientOptions, "createConnection">;
+}> {
   if (!mayNeedProxy(proxy)) return {};
   const { createProxyRoutes, openTunnel } = await import("../http/network/proxy/proxy-routes.js");
   const url = new URL(config.url);
@@ -114,11 +117,6 @@ async function connectByProxy({ config, timings, proxy, signal }: Dialing): Prom
   const createConnection = () =>
     isSecure ? connect({ socket, host: hostname, servername, rejectUnauthorized: true }) : socket;
   return { via, options: { createConnection: createConnection as ClientOptions["createConnection"] } };
-}
-
-interface Route {
-  readonly via?: ProxyServer;
-  readonly options?: Pick<ClientOptions, "createConnection">;
 }
 
 async function upgrade(
@@ -183,13 +181,11 @@ function socketError(server: string, error: Error & { code?: string }, maxMessag
   return error.code?.startsWith("WS_ERR_") ? brokenFrame(server, error) : closeCodeError(server, 1006, error);
 }
 
-interface NodeConnectionParts {
+interface NodeConnectionParts extends Pick<Dialing, "timings" | "listener"> {
   readonly server: string;
   readonly socket: WebSocket;
   /** The underlying TCP socket. */
   readonly wire: Socket;
-  readonly timings: WebSocketTimings;
-  readonly listener: WebSocketListener;
 }
 
 /** Pings the server while the connection is open. */

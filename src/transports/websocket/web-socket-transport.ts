@@ -28,12 +28,10 @@ export interface WebSocketListener {
   onLost(error: ToolportError): void;
 }
 
-/** Opens a connection, unless the signal aborts first. After a rejection nothing is left open. */
-type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
-
 interface WebSocketTransportOptions {
   readonly server: string;
-  readonly open: OpenWebSocket;
+  /** Opens a connection, unless the signal aborts first. After a rejection nothing is left open. */
+  readonly open: (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
   /** Timeout for all steps: the headers function, the upgrade, and a second upgrade without a subprotocol. */
   readonly handshakeTimeoutMs: number;
 }

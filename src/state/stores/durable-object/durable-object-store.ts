@@ -2,6 +2,7 @@
 import { readUnchecked } from "../../../config/option-table.js";
 import { StateError } from "../../../errors/toolport-error.js";
 import type { Logger } from "../../../telemetry/logger.js";
+import { getOrMake } from "../../../util/collections.js";
 import { processWide } from "../../../util/version.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import {
@@ -132,8 +133,7 @@ function createRunner(storage: DurableObjectSqlStorage): Run {
 }
 
 function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run): StoreBackend {
-  const others = listeners.get(storage) ?? new Set();
-  listeners.set(storage, others);
+  const others = getOrMake(listeners, storage, () => new Set());
   let own: ((key: string) => void) | undefined;
   const notify = (key: string): void => {
     queueMicrotask(() => {

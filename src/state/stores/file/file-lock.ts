@@ -19,12 +19,6 @@ export interface FileLock {
   release(): void;
 }
 
-interface Owner {
-  /** Identifies one acquisition: its nonce, or the identity of a lock file whose content is lost. */
-  readonly nonce: string;
-  readonly isGone: boolean;
-}
-
 /**
  * Acquires the lock at `path` if it is free or its owner is dead; undefined to try again. Never waits.
  *
@@ -99,8 +93,11 @@ const isOld = (path: string): boolean => {
   return Math.abs(Date.now() - mtimeMs) > STALE_MS;
 };
 
-/** Undefined if there is no such lock. */
-function readOwner(path: string): Owner | undefined {
+/**
+ * The owner of a lock, with the identity of one acquisition: its nonce, or that of a lock file whose content is lost. Undefined if
+ * there is no such lock.
+ */
+function readOwner(path: string): { nonce: string; isGone: boolean } | undefined {
   try {
     const [id = "", nonce = ""] = readFileSync(path, "utf8").split("\n");
     if (NONCE.test(nonce)) return { nonce, isGone: isGone(id) || isOld(path) };

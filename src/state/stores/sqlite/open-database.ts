@@ -1,6 +1,7 @@
 /** Finds a driver and opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { StateError } from "../../../errors/toolport-error.js";
+import { getOrMake } from "../../../util/collections.js";
 import { loadOnce } from "../../../util/concurrency.js";
 import { busyError, claimFile, fullError, type StoreWarning, toFileError, warn } from "../local-files.js";
 import { migrate, readSchemaVersion, type SqlRunner } from "../sql-records.js";
@@ -176,13 +177,6 @@ const hasCode = (error: unknown): boolean => (error as { errcode?: unknown }).er
 
 export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
   const statements = new Map<string, SqliteStatement>();
-  const prepare = (sql: string): SqliteStatement => {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = database.prepare(sql);
-    statements.set(sql, statement);
-    return statement;
-  };
   const rollBack = (): void => {
     try {
       database.exec("ROLLBACK");
@@ -192,7 +186,7 @@ export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
   };
   return {
     all(sql, ...bindings) {
-      const statement = prepare(sql);
+      const statement = getOrMake(statements, sql, () => database.prepare(sql));
       try {
         return statement.all(...bindings) as Record<string, unknown>[];
       } catch (error) {

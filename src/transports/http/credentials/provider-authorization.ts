@@ -7,6 +7,8 @@ import type {
 } from "@modelcontextprotocol/client";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
 import { AuthError } from "../../../errors/toolport-error.js";
+import { getOrMake } from "../../../util/collections.js";
+import { singleFlight } from "../../../util/concurrency.js";
 import { processWide } from "../../../util/version.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../server-transport.js";
 import { toHeaderRecord } from "../network/wire-client.js";
@@ -129,18 +131,12 @@ async function tokenOf(provider: Provider): Promise<string | undefined> {
 }
 
 function authorizeOnce(provider: Provider, response: Response, parts: AuthorizationParts): Promise<void> {
-  const running = underWay.get(provider) ?? new Map<string, Promise<void>>();
-  underWay.set(provider, running);
-  const key = parts.serverUrl.href;
-  const known = running.get(key);
-  if (known !== undefined) return known;
-  const started = authorize(provider, response, parts)
-    .catch((error: unknown) => {
+  const running = getOrMake(underWay, provider, () => new Map<string, Promise<void>>());
+  return singleFlight(running, parts.serverUrl.href, () =>
+    authorize(provider, response, parts).catch((error: unknown) => {
       throw toToolportError(error);
-    })
-    .finally(() => running.delete(key));
-  running.set(key, started);
-  return started;
+    }),
+  );
 }
 
 async function authorize(
@@ -275,9 +271,6 @@ export function takeCode(provider: OAuthClientProvider, serverUrl: URL, code: st
 }
 
 function knownLogin(provider: OAuthClientProvider, { href }: URL): KnownLogin {
-  const byUrl = logins.get(provider) ?? new Map<string, KnownLogin>();
-  logins.set(provider, byUrl);
-  const known = byUrl.get(href) ?? {};
-  byUrl.set(href, known);
-  return known;
+  const byUrl = getOrMake(logins, provider, () => new Map<string, KnownLogin>());
+  return getOrMake(byUrl, href, () => ({}));
 }

@@ -13,6 +13,7 @@ import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ConnectionError } from "../../../errors/toolport-error.js";
+import { getOrMake } from "../../../util/collections.js";
 import { oncePerObject } from "../../../util/concurrency.js";
 import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
 import { USER_AGENT } from "../../../util/version.js";
@@ -646,8 +647,7 @@ class OriginSlots {
   async take(origin: string, signal?: AbortSource | null): Promise<void> {
     const used = this.#used.get(origin) ?? 0;
     if (used < this.max) return void this.#used.set(origin, used + 1);
-    const queue = this.#waiting.get(origin) ?? new Set();
-    this.#waiting.set(origin, queue);
+    const queue = getOrMake(this.#waiting, origin, () => new Set());
     await new Promise<void>((resolve, reject) => {
       const start = () => {
         stopListening?.();

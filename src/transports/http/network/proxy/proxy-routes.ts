@@ -3,6 +3,7 @@
 import { type Agent, request as httpRequest, type RequestOptions } from "node:http";
 import { BlockList, isIP, type LookupFunction, type Socket } from "node:net";
 import { ConfigError, ConnectionError, ToolportError } from "../../../../errors/toolport-error.js";
+import { getOrMake } from "../../../../util/collections.js";
 import { canParseUrl } from "../../../../util/text.js";
 import { USER_AGENT } from "../../../../util/version.js";
 import { clientClosed, toNetworkError } from "../http-errors.js";
@@ -152,14 +153,7 @@ export function createProxyRoutes(option: ProxyOption, env: Environment = proces
 function environmentRoutes(env: Environment): ProxyRoutes {
   const isExcepted = createNoProxy(variable(env, "NO_PROXY")?.value ?? "");
   const known = new Map<string, ProxyServer>();
-  const proxyOf = ({ name, value }: Variable): ProxyServer => {
-    let proxy = known.get(name);
-    if (proxy === undefined) {
-      proxy = new ProxyServer(value, name);
-      known.set(name, proxy);
-    }
-    return proxy;
-  };
+  const proxyOf = ({ name, value }: Variable) => getOrMake(known, name, () => new ProxyServer(value, name));
   return (url) => {
     const isSecure = url.protocol === "https:" || url.protocol === "wss:";
     const found = variable(env, isSecure ? "HTTPS_PROXY" : "HTTP_PROXY") ?? variable(env, "ALL_PROXY");
