@@ -49,15 +49,7 @@ export class AccessTokens {
 
   constructor(context: OAuthContext) {
     this.#context = context;
-    const { store, serverUrl, options } = context;
-    this.cache = new TokenCache({
-      store,
-      key: tokensKey(context),
-      serverUrl,
-      issuer: options.issuer,
-      now: () => nowOf(context),
-      warn: (message) => context.warn(message),
-    });
+    this.cache = new TokenCache(context);
   }
 
   /** The tokens to send, renewed if they expire soon; undefined if there are none to send. */

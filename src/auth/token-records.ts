@@ -1,9 +1,11 @@
 /** The saved tokens of a server and a user, and their cache. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
-import type { Lease, Store } from "../state/store.js";
+import type { Lease } from "../state/store.js";
 import { readLifetimeMs } from "../transports/http/credentials/checked-provider.js";
+import { tokensKey } from "./credential-records.js";
 import { type AuthorizationServer, readAuthorizationServer } from "./discover-authorization.js";
 import { type OAuthClient, toSavedClient } from "./oauth-client.js";
+import { nowOf, type OAuthContext } from "./oauth-context.js";
 
 export interface TokenRecord {
   /** The only address to which the access token may be sent. */
@@ -92,21 +94,10 @@ export interface HeldTokens {
   readonly version: number;
 }
 
-interface TokenCacheOptions {
-  readonly store: Store;
-  readonly key: string;
-  readonly serverUrl: URL;
-  /** Tokens of other issuers are ignored. */
-  readonly issuer: string | undefined;
-  readonly now: () => number;
-  warn(message: string): void;
-}
-
 /** After this time the cache is compared with the store in the background: another process may have logged out. */
 const FRESH_MS = 10_000;
 
 export class TokenCache {
-  readonly #parts: TokenCacheOptions;
   #held: HeldTokens | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   /** The store did not save what is in memory. */
@@ -116,8 +107,12 @@ export class TokenCache {
   /** Incremented with every write and every `clear()`. */
   #changes = 0;
 
-  constructor(parts: TokenCacheOptions) {
-    this.#parts = parts;
+  readonly #context: OAuthContext;
+  readonly #key: string;
+
+  constructor(context: OAuthContext) {
+    this.#context = context;
+    this.#key = tokensKey(context);
   }
 
   /**
@@ -126,7 +121,7 @@ export class TokenCache {
    */
   async current(): Promise<HeldTokens | undefined> {
     if (this.#readAt === Number.NEGATIVE_INFINITY) return this.read();
-    const isOld = this.#parts.now() - this.#readAt >= FRESH_MS;
+    const isOld = nowOf(this.#context) - this.#readAt >= FRESH_MS;
     if (isOld || this.#isUnsaved) this.#refreshInBackground();
     return this.#held;
   }
@@ -146,7 +141,7 @@ export class TokenCache {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
     // Set before the read, so that a failing store is not read with every request.
-    this.#readAt = this.#parts.now();
+    this.#readAt = nowOf(this.#context);
     this.read()
       .catch(() => this.#warnOnce())
       .finally(() => {
@@ -164,7 +159,8 @@ export class TokenCache {
    * undefined if there are none.
    */
   async save(record: TokenRecord, over: number, lease?: Lease): Promise<HeldTokens | undefined> {
-    const { store, key } = this.#parts;
+    const { store } = this.#context;
+    const key = this.#key;
     try {
       let version = await store.put(key, record, { ifVersion: over, secret: true, lease });
       // The lease is lost, but the record has not changed: these tokens are still the newest.
@@ -187,7 +183,7 @@ export class TokenCache {
   /** Deletes these tokens, but no newer ones. */
   async forget({ version }: HeldTokens): Promise<void> {
     if (this.#held?.version === version) this.clear();
-    await this.#parts.store.delete(this.#parts.key, { ifVersion: version });
+    await this.#context.store.delete(this.#key, { ifVersion: version });
   }
 
   /** Clears the copy in memory. */
@@ -200,23 +196,25 @@ export class TokenCache {
 
   /** Version 0: no record. */
   async #readSlot(): Promise<{ version: number; held: HeldTokens | undefined }> {
-    const { store, key, serverUrl, issuer } = this.#parts;
-    const found = await store.get(key);
+    const { store, serverUrl, options } = this.#context;
+    const found = await store.get(this.#key);
     if (found === undefined) return { version: 0, held: undefined };
     // An unsealed record may be forged: its tokens, or the address of its token endpoint, must not be used.
-    const record = found.sealed ? readTokenRecord(found.value, { serverUrl, issuer }) : undefined;
+    const record = found.sealed
+      ? readTokenRecord(found.value, { serverUrl, issuer: options.issuer })
+      : undefined;
     return { version: found.version, held: record && { record, version: found.version } };
   }
 
   #keep(held: HeldTokens | undefined): HeldTokens | undefined {
     this.#held = held;
-    this.#readAt = this.#parts.now();
+    this.#readAt = nowOf(this.#context);
     return held;
   }
 
   #warnOnce(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    this.#parts.warn("The store failed: new tokens are kept in memory until it works again");
+    this.#context.warn("The store failed: new tokens are kept in memory until it works again");
   }
 }

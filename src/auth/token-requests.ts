@@ -99,22 +99,17 @@ function checkTokens(tokens: OAuthTokens, isBound: boolean): OAuthTokens {
   return tokens;
 }
 
-interface GrantParts {
+interface GrantParts extends Omit<TokenRequest, "params"> {
   readonly context: OAuthContext;
-  readonly at: AuthorizationServer;
-  readonly client: OAuthClient;
-  readonly resource: string;
   readonly scope: string | undefined;
-  readonly fetch: typeof globalThis.fetch;
-  readonly dpop: DpopSession | undefined;
 }
 
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 export async function requestTokensByGrant(parts: GrantParts): Promise<TokenResponse> {
-  const { at, client, resource, fetch, dpop, scope } = parts;
+  const { scope } = parts;
   const params = { ...(await grantOf(parts)), ...(scope !== undefined && { scope }) };
-  return requestTokens({ at, client, resource, fetch, dpop, params });
+  return requestTokens({ ...parts, params });
 }
 
 async function grantOf(parts: GrantParts): Promise<Record<string, string>> {

@@ -6,46 +6,6 @@ import { canParseUrl } from "../util/text.js";
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
 /**
- * A map of headers or environment variables whose values never show up in logs, JSON or `util.inspect`.
- *
- * @example
- * ```ts
- * const headers = new SecretRecord({ Authorization: "Bearer abc" });
- * String(headers); // "[redacted: Authorization]"
- * headers.reveal(); // { Authorization: "Bearer abc" }
- * ```
- */
-export class SecretRecord {
-  readonly #values: Readonly<Record<string, string>>;
-
-  constructor(values: Readonly<Record<string, string>> = {}) {
-    this.#values = Object.freeze({ ...values });
-    Object.freeze(this);
-  }
-
-  get names(): string[] {
-    return Object.keys(this.#values);
-  }
-
-  /** The values, for the code that sends them. */
-  reveal(): Readonly<Record<string, string>> {
-    return this.#values;
-  }
-
-  toString(): string {
-    return `[redacted: ${this.names.join(", ")}]`;
-  }
-
-  toJSON(): Record<string, string> {
-    return Object.fromEntries(this.names.map((name) => [name, "[redacted]"]));
-  }
-
-  [inspect](): string {
-    return this.toString();
-  }
-}
-
-/**
  * Holds a value that never shows up in logs, JSON or `util.inspect`.
  *
  * @example
@@ -71,12 +31,40 @@ export class SecretValue<Value> {
     return "[redacted]";
   }
 
-  toJSON(): string {
+  toJSON(): unknown {
     return "[redacted]";
   }
 
   [inspect](): string {
-    return "[redacted]";
+    return this.toString();
+  }
+}
+
+/**
+ * A map of headers or environment variables whose values never show up in logs, JSON or `util.inspect`.
+ *
+ * @example
+ * ```ts
+ * const headers = new SecretRecord({ Authorization: "Bearer abc" });
+ * String(headers); // "[redacted: Authorization]"
+ * headers.reveal(); // { Authorization: "Bearer abc" }
+ * ```
+ */
+export class SecretRecord extends SecretValue<Readonly<Record<string, string>>> {
+  constructor(values: Readonly<Record<string, string>> = {}) {
+    super(Object.freeze({ ...values }));
+  }
+
+  get names(): string[] {
+    return Object.keys(this.reveal());
+  }
+
+  override toString(): string {
+    return `[redacted: ${this.names.join(", ")}]`;
+  }
+
+  override toJSON(): Record<string, string> {
+    return Object.fromEntries(this.names.map((name) => [name, "[redacted]"]));
   }
 }
 

@@ -152,7 +152,13 @@ const shownUri = (uri: string): string =>
     : uri;
 
 /** A short note: type, URI and size of the content. */
-export function partNote(part: ContentPart): string {
+export const partNote = (part: ContentPart): string => describePart(part, "");
+
+/** The same for a part whose bytes are not sent to the model at all. */
+export const leftOutNote = (part: ContentPart): string => describePart(part, ", left out");
+
+/** @param suffix after the description of bytes */
+function describePart(part: ContentPart, suffix: string): string {
   switch (part.kind) {
     case "text":
       return part.text;
@@ -160,9 +166,9 @@ export function partNote(part: ContentPart): string {
       return `Resource: ${shownUri(part.uri)}\n${part.text}`;
     case "image":
     case "audio":
-      return `[${bytesNote(part)}]`;
+      return `[${bytesNote(part)}${suffix}]`;
     case "blob-resource":
-      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)})`;
+      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}${suffix})`;
     case "bare-resource":
       return `Resource: ${shownUri(part.uri)}`;
     case "link": {
@@ -173,19 +179,6 @@ export function partNote(part: ContentPart): string {
       return `[content of type ${JSON.stringify(part.type)} that is not supported]`;
     case "malformed":
       return `[${part.type} left out: ${part.problem}]`;
-  }
-}
-
-/** The same for a part whose bytes are not sent to the model at all. */
-export function leftOutNote(part: ContentPart): string {
-  switch (part.kind) {
-    case "image":
-    case "audio":
-      return `[${bytesNote(part)}, left out]`;
-    case "blob-resource":
-      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}, left out)`;
-    default:
-      return partNote(part);
   }
 }
 

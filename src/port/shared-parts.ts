@@ -1,76 +1,34 @@
 /** Dependencies that all users of one `createToolport` share. */
 import { SharedSnapshots } from "../catalog/build-snapshot.js";
-import { createFilterSet, type FilterSet } from "../catalog/filters/filters.js";
+import { createFilterSet } from "../catalog/filters/filters.js";
 import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/entry-options.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { ArtifactStore } from "../execution/artifacts/artifact-store.js";
-import { CALL_LISTENERS_AT_ONCE, createCallObserver, type ObserveCall } from "../execution/listeners.js";
+import { CALL_LISTENERS_AT_ONCE, createCallObserver } from "../execution/listeners.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import type { Progress } from "../protocol/pending-request.js";
 import { logToLogger } from "../protocol/server-requests/server-request-options.js";
-import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
-import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
+import { createServerRequests } from "../protocol/server-requests/server-requests.js";
+import { createSchemaValidator } from "../schema/create-validator.js";
 import { debugChannel, guardLogger } from "../telemetry/logger.js";
-import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js";
+import { createTelemetry } from "../telemetry/open-telemetry.js";
 import { createHttpClient } from "../transports/create-transport.js";
-import type { HttpClient, HttpClientSettings } from "../transports/http/network/wire-client.js";
+import type { HttpClientSettings } from "../transports/http/network/wire-client.js";
 import { type DropObserver, Emitter, MAX_WAITING_CALLS, OrderedCallback } from "../util/callbacks.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { ToolportEvents } from "./events.js";
 import type { PortSettings } from "./read-options.js";
 
-type Network = Pick<HttpClientSettings, "proxy" | "maxSockets">;
-
-export interface SharedParts {
-  readonly settings: PortSettings;
-  readonly emitter: Emitter<ToolportEvents>;
-  /** Filters of the options and of the plain port. They apply to every user, including those added later. */
-  readonly filters: FilterSet;
-  /** Lists that servers mark as public. */
-  readonly publicLists: PublicLists;
-  /** Equal lists of different users. */
-  readonly interned: InternedLists;
-  /** Snapshots of users whose lists are the same. */
-  readonly snapshots: SharedSnapshots;
-  /** Servers of tools by public name, as users have found them. */
-  readonly toolHints: Map<string, string>;
-  /** Texts of results that were too large for a model, of all users. */
-  readonly artifacts: ArtifactStore;
-  readonly telemetry: Telemetry;
-  readonly validator: SchemaValidator;
-  readonly observe: ObserveCall;
-  /** Handles the requests of servers for one principal. */
-  serverRequestsFor(principal: string | undefined): ServerRequests;
-  /** The network options of a server, or those of the port. */
-  networkOf(config: ServerConfig | NetworkConfig): Network;
-  /** Creates an HTTP client. Users never share one, not even a socket. */
-  createHttp(network: Network): Promise<HttpClient>;
-  onState(change: StateChange, config: ServerConfig | undefined): void;
-  warn(
-    server: string | undefined,
-    message: string,
-    more?: Pick<ToolportEvents["warning"], "code" | "tool">,
-  ): void;
-  /** Warns once for each tool whose schema contradicts itself or cannot be checked in full. */
-  warnOfSchema(tool: Pick<ToolInfo, "server" | "sourceName">, message: string): void;
-  /** Reports an error that a callback threw. */
-  report(error: unknown): void;
-  /** The option `onProgress`, called in order with a bounded queue, for all ports together. */
-  readonly onProgress: ((server: { readonly name: string }, progress: Progress) => void) | undefined;
-  /** Counts the dropped calls of slow callbacks. */
-  readonly drops: DroppedCalls;
-  close(): void;
-}
+export type SharedParts = ReturnType<typeof createSharedParts>;
 
 const MAX_REMEMBERED_TOOLS = 10_000;
 
 const connectionDebug = debugChannel("connection");
 const catalogDebug = debugChannel("catalog");
 
-export function createSharedParts(options: PortSettings): SharedParts {
+export function createSharedParts(options: PortSettings) {
   const drops = new DroppedCalls((message) => warn(undefined, message));
   const logger = guardLogger(options.logger, drops.of("logger"));
   const settings = { ...options, logger };
@@ -101,15 +59,26 @@ export function createSharedParts(options: PortSettings): SharedParts {
   return {
     settings,
     emitter,
+    /** Filters of the options and of the plain port. They apply to every user, including those added later. */
     filters: createFilterSet(settings),
+    /** Lists that servers mark as public. */
     publicLists: new PublicLists(),
+    /** Equal lists of different users. */
     interned: new InternedLists(),
+    /** Snapshots of users whose lists are the same. */
     snapshots: new SharedSnapshots(),
-    toolHints: new Map(),
+    /** Servers of tools by public name, as users have found them. */
+    toolHints: new Map<string, string>(),
+    /** Texts of results that were too large for a model, of all users. */
     artifacts: new ArtifactStore(),
     warn,
+    /** Reports an error that a callback threw. */
     report,
-    warnOfSchema({ server, sourceName: tool }, message) {
+    /** Warns once for each tool whose schema contradicts itself or cannot be checked in full. */
+    warnOfSchema(
+      { server, sourceName: tool }: Pick<ToolInfo, "server" | "sourceName">,
+      message: string,
+    ): void {
       const key = JSON.stringify([server, tool]);
       if (contradictions.has(key)) return;
       // Bounds the memory if a server keeps inventing names.
@@ -123,7 +92,8 @@ export function createSharedParts(options: PortSettings): SharedParts {
       onSkippedPattern: (_schema, pattern) =>
         warn(undefined, `The pattern ${pattern} cannot be checked safely here`),
     }),
-    serverRequestsFor: (principal) =>
+    /** Handles the requests of servers for one principal. */
+    serverRequestsFor: (principal: string | undefined) =>
       createServerRequests({
         onElicitation: settings.onElicitation,
         onSampling: settings.onSampling,
@@ -139,22 +109,25 @@ export function createSharedParts(options: PortSettings): SharedParts {
       report,
       drops: drops.of("listeners"),
     }),
-    onProgress: progress && ((server, given) => progress.call([server, given])),
+    /** The option `onProgress`, called in order with a bounded queue, for all ports together. */
+    onProgress:
+      progress && ((...given: Parameters<NonNullable<typeof onProgress>>): void => progress.call(given)),
+    /** Counts the dropped calls of slow callbacks. */
     drops,
-    networkOf: (config) => ({
+    /** The network options of a server, or those of the port. */
+    networkOf: (config: ServerConfig | NetworkConfig): Pick<HttpClientSettings, "proxy" | "maxSockets"> => ({
       proxy: (("proxy" in config && config.proxy) || settings.proxy)?.reveal() ?? "env",
       maxSockets: ("maxSockets" in config ? config.maxSockets : undefined) ?? settings.maxSockets,
     }),
-    createHttp: (network) => createHttpClient({ ...network, fetch: settings.fetch }),
-    onState(change, config) {
+    /** Creates an HTTP client. Users never share one, not even a socket. */
+    createHttp: (network: HttpClientSettings) => createHttpClient({ ...network, fetch: settings.fetch }),
+    onState(change: StateChange, config: ServerConfig | undefined): void {
       const line = `[${change.server}] ${change.from} -> ${change.to}: ${change.reason}`;
       connectionDebug(line);
       if (config?.logEvents) logger.info(line);
       emitter.emit("state", change);
     },
-    close() {
-      emitter.clear();
-    },
+    close: () => emitter.clear(),
   };
 }
 

@@ -292,50 +292,36 @@ const COUNTED: Readonly<Record<string, readonly [one: string, many: string]>> = 
   Properties: ["property", "properties"],
 };
 
+/** What a value must be, by the keyword that fails. */
+const DEMANDS: Readonly<Record<string, (limit: unknown, node: SchemaNode) => string>> = {
+  const: (limit) => choiceMessage([limit]),
+  enum: (limit) => choiceMessage(limit as unknown[]),
+  not: (_, node) => (node === NEVER ? "is not allowed" : "is a value that the schema excludes"),
+  minimum: (limit, node) =>
+    `must be ${node["exclusiveMinimum"] === true ? "more than" : "at least"} ${limit}`,
+  maximum: (limit, node) => `must be ${node["exclusiveMaximum"] === true ? "less than" : "at most"} ${limit}`,
+  exclusiveMinimum: (limit) => `must be more than ${limit}`,
+  exclusiveMaximum: (limit) => `must be less than ${limit}`,
+  multipleOf: (limit) => `must be a multiple of ${limit}`,
+  pattern: (limit) => `must match the pattern ${cut(String(limit))}`,
+  format: (limit) =>
+    String(limit).startsWith(PATTERN_FORMAT)
+      ? `must match the pattern ${cut(String(limit).slice(PATTERN_FORMAT.length))}`
+      : `must have the format ${cut(String(limit))}`,
+  uniqueItems: () => "must not contain duplicate items",
+  contains: () => "must contain an item that matches the schema of `contains`, but contains none",
+  minContains: (limit) => `must contain at least ${limit} items that match the schema of \`contains\``,
+  maxContains: (limit) => `must contain at most ${limit} items that match the schema of \`contains\``,
+};
+
 /** The message when `keyword` of `node` fails for `value`. */
 function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
   const limit = node[keyword];
+  if (keyword === "type") return typeMessage(Array.isArray(limit) ? limit : [String(limit)], value);
   const counted = COUNTED[keyword.slice(3)];
-  if (counted !== undefined) {
-    const bound = keyword.startsWith("min") ? "at least" : "at most";
-    return `must have ${bound} ${limit} ${counted[limit === 1 ? 0 : 1]}`;
-  }
-  switch (keyword) {
-    case "type":
-      return typeMessage(Array.isArray(limit) ? limit : [String(limit)], value);
-    case "const":
-      return choiceMessage([limit]);
-    case "enum":
-      return choiceMessage(limit as unknown[]);
-    case "not":
-      return node === NEVER ? "is not allowed" : "is a value that the schema excludes";
-    case "minimum":
-      return `must be ${node["exclusiveMinimum"] === true ? "more than" : "at least"} ${limit}`;
-    case "maximum":
-      return `must be ${node["exclusiveMaximum"] === true ? "less than" : "at most"} ${limit}`;
-    case "exclusiveMinimum":
-      return `must be more than ${limit}`;
-    case "exclusiveMaximum":
-      return `must be less than ${limit}`;
-    case "multipleOf":
-      return `must be a multiple of ${limit}`;
-    case "pattern":
-      return `must match the pattern ${cut(String(limit))}`;
-    case "format":
-      return String(limit).startsWith(PATTERN_FORMAT)
-        ? `must match the pattern ${cut(String(limit).slice(PATTERN_FORMAT.length))}`
-        : `must have the format ${cut(String(limit))}`;
-    case "uniqueItems":
-      return "must not contain duplicate items";
-    case "contains":
-      return "must contain an item that matches the schema of `contains`, but contains none";
-    case "minContains":
-      return `must contain at least ${limit} items that match the schema of \`contains\``;
-    case "maxContains":
-      return `must contain at most ${limit} items that match the schema of \`contains\``;
-    default:
-      return `is not valid (${keyword})`;
-  }
+  if (counted === undefined) return DEMANDS[keyword]?.(limit, node) ?? `is not valid (${keyword})`;
+  const bound = keyword.startsWith("min") ? "at least" : "at most";
+  return `must have ${bound} ${limit} ${counted[limit === 1 ? 0 : 1]}`;
 }
 
 const MAX_PATH = 300;

@@ -19,17 +19,6 @@ export interface KeptArtifact extends ArtifactFacts {
   readonly bytes: number;
 }
 
-/** The texts of one user. */
-export interface Artifacts {
-  /**
-   * Keeps a text and returns its id. The same text has the same id. Undefined if the text is larger than the whole store, or if the
-   * port is closed.
-   */
-  keep(text: string, facts?: ArtifactFacts): string | undefined;
-  /** Undefined if the id is unknown, or no longer known. */
-  get(id: string): KeptArtifact | undefined;
-}
-
 export interface ArtifactOptions {
   /** @default 64 MiB, for all users together */
   readonly maxBytes?: number;
@@ -115,12 +104,19 @@ export class ArtifactStore {
   }
 }
 
-export class ArtifactPart implements Artifacts {
+/** The texts of one user. */
+export type Artifacts = Pick<ArtifactPart, "keep" | "get">;
+
+export class ArtifactPart {
   readonly #entries = new Map<string, Entry>();
   #isClosed = false;
 
   constructor(private readonly store: ArtifactStore) {}
 
+  /**
+   * Keeps a text and returns its id. The same text has the same id. Undefined if the text is larger than the whole store, or if the
+   * port is closed.
+   */
   keep(text: string, facts: ArtifactFacts = {}): string | undefined {
     this.store.removeExpired();
     const bytes = utf8Length(text);
@@ -141,6 +137,7 @@ export class ArtifactPart implements Artifacts {
     }
   }
 
+  /** Undefined if the id is unknown, or no longer known. */
   get(id: string): KeptArtifact | undefined {
     this.store.removeExpired();
     const entry = this.#entries.get(id);

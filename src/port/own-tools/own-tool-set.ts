@@ -25,7 +25,7 @@ import {
   type ItemRules,
   type OwnTool,
   type OwnToolFamily,
-  type RuledTool,
+  type ServedTool,
   textResult,
   toOwnInfo,
 } from "./own-tools.js";
@@ -43,7 +43,7 @@ export interface ShownSelection {
 export class OwnToolSet {
   readonly #deferred: DeferredView;
   readonly #families: readonly { family: OwnToolFamily; infos: readonly ToolInfo[] }[];
-  readonly #byName = new Map<string, OwnTool>();
+  readonly #byName = new Map<string, ServedTool>();
 
   constructor(private readonly port: PortCore) {
     const { resourcesAsTools, promptsAsTools } = port.parts.settings;
@@ -104,12 +104,12 @@ export class OwnToolSet {
     options: CallToolOptions,
   ): Promise<ToolResult> | undefined {
     const tool = this.#find(name);
-    return tool && callOwnTool(this.port, tool, { args, options });
+    return tool && callOwnTool(this.port, tool, args, options);
   }
 
   /** True for a tool that {@link callUnder} can call. */
   isRuled(name: string): boolean {
-    return this.#findRuled(name) !== undefined;
+    return this.#find(name)?.isRuled === true;
   }
 
   /** Calls an own tool that shows its caller only what the rules allow. Undefined if the name is not that of such a tool. */
@@ -118,17 +118,11 @@ export class OwnToolSet {
     { name, args }: { name: string; args: Readonly<Record<string, unknown>> },
     options: CallToolOptions,
   ): Promise<ToolResult> | undefined {
-    const tool = this.#findRuled(name);
-    const call: OwnTool["call"] = (...given) => tool!.callUnder(rules, ...given);
-    return tool && callOwnTool(this.port, { ...tool, call }, { args, options });
-  }
-
-  #findRuled(name: string): RuledTool | undefined {
     const tool = this.#find(name);
-    return tool !== undefined && "callUnder" in tool ? (tool as RuledTool) : undefined;
+    return tool?.isRuled && callOwnTool(this.port, tool, args, options, rules);
   }
 
-  #find(name: string): OwnTool | undefined {
+  #find(name: string): ServedTool | undefined {
     const tool = this.#byName.get(name);
     return tool !== undefined && this.#deferred.owns(tool) && !this.#deferred.isOn ? undefined : tool;
   }
@@ -148,8 +142,10 @@ const SLIPS: readonly string[] = [
 /** Calls the tool. An error that the model can correct becomes a result with `isError`. */
 async function callOwnTool(
   port: PortCore,
-  tool: OwnTool,
-  { args, options }: { args: Readonly<Record<string, unknown>>; options: CallToolOptions },
+  tool: ServedTool,
+  args: Readonly<Record<string, unknown>>,
+  options: CallToolOptions,
+  rules?: ItemRules,
 ): Promise<ToolResult> {
   const startedAt = performance.now();
   const { parts, principal } = port;
@@ -160,7 +156,7 @@ async function callOwnTool(
       : resultSizeStep(maxResultBytes, { report: parts.report, artifacts: () => port.artifacts });
   const answer = async (): Promise<ToolResult> => {
     try {
-      const answered = await tool.call(args, options);
+      const answered = await tool.call(args, options, rules);
       if (typeof answered !== "string") return answered;
       const result = textResult(answered);
       return limit === undefined ? result : (await limit(async () => ({ result }))(call)).result;

@@ -125,17 +125,14 @@ export interface ItemRules {
   check<Item extends OwnToolItem>(item: Item): Promise<Item>;
 }
 
-/** An own tool that obeys rules for its caller. */
-export interface RuledTool extends OwnTool {
-  /** @param rules undefined: everything is allowed */
-  callUnder(rules: ItemRules | undefined, ...given: Parameters<OwnTool["call"]>): ReturnType<OwnTool["call"]>;
+/** A tool as the port calls it. */
+export interface ServedTool extends Omit<OwnTool, "call"> {
+  /** The tool obeys rules for its caller; without rules, everything is allowed. */
+  readonly isRuled?: true;
+  call(
+    ...given: [...Parameters<OwnTool["call"]>, rules?: ItemRules | undefined]
+  ): ReturnType<OwnTool["call"]>;
 }
-
-/** Creates a tool that obeys rules for its caller. */
-export const ruledTool = (tool: Omit<RuledTool, "call">): RuledTool => ({
-  ...tool,
-  call: (args, options) => tool.callUnder(undefined, args, options),
-});
 
 /** Those of the entries that the rules show. */
 export async function shownOnly<Entry>(
@@ -152,7 +149,7 @@ export async function shownOnly<Entry>(
 export interface OwnToolFamily {
   /** The option of the port that creates them. */
   readonly option: string;
-  readonly tools: readonly OwnTool[];
+  readonly tools: readonly ServedTool[];
   /** False if the selection leaves out a server whose data these tools show. */
   isCoveredBy(servers: readonly string[]): boolean;
 }

@@ -11,8 +11,7 @@ import {
   type OwnToolFamily,
   type PromptsAsToolsOption,
   type PromptToolsOptions,
-  type RuledTool,
-  ruledTool,
+  type ServedTool,
   shownOnly,
   textResult,
   waitOf,
@@ -34,15 +33,16 @@ export function createPromptTools(
   };
 }
 
-function listTool(port: PortCore, servers: ExposedServers, { list = {} }: PromptToolsOptions): RuledTool {
-  return ruledTool({
+function listTool(port: PortCore, servers: ExposedServers, { list = {} }: PromptToolsOptions): ServedTool {
+  return {
+    isRuled: true,
     name: list.name ?? LIST_NAME,
     description:
       list.description ??
       "Lists all prompts of all connected servers: prepared instructions for a task. Returns a JSON array; a prompt is " +
         "identified by mcpServer and name together.",
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
-    async callUnder(rules, _args, options) {
+    async call(_args, options, rules) {
       await port.bringUp(port.pool.all(), waitOf(options));
       const known = await promptsOf(port, servers, rules);
       return JSON.stringify(
@@ -58,7 +58,7 @@ function listTool(port: PortCore, servers: ExposedServers, { list = {} }: Prompt
         })),
       );
     },
-  });
+  };
 }
 
 /** The prompts that the caller may see. */
@@ -73,9 +73,10 @@ function getTool(
   port: PortCore,
   servers: ExposedServers,
   { list = {}, get = {} }: PromptToolsOptions,
-): RuledTool {
+): ServedTool {
   const listName = list.name ?? LIST_NAME;
-  return ruledTool({
+  return {
+    isRuled: true,
     name: get.name ?? GET_NAME,
     description:
       get.description ??
@@ -94,7 +95,7 @@ function getTool(
       required: ["mcpServer", "name"],
       additionalProperties: false,
     }),
-    async callUnder(rules, { mcpServer, name, arguments: given }, options) {
+    async call({ mcpServer, name, arguments: given }, options, rules) {
       if (typeof name !== "string" || name === "")
         return textResult("name must be the name of a prompt", true);
       await port.bringUp(port.pool.all(), waitOf(options));
@@ -118,7 +119,7 @@ function getTool(
         return textResult(`The server ${server} has no prompt ${JSON.stringify(name)}. ${hint}`, true);
       }
     },
-  });
+  };
 }
 
 /** Arguments of prompts are strings, but models may pass other values. */

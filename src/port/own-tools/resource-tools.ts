@@ -15,8 +15,7 @@ import {
   type ResourceAccess,
   type ResourcesAsToolsOption,
   type ResourceToolsOptions,
-  type RuledTool,
-  ruledTool,
+  type ServedTool,
   shownOnly,
   textResult,
   waitOf,
@@ -70,19 +69,20 @@ function listed({ catalog }: PortCore, servers: ExposedServers): ListedResource[
   );
 }
 
-function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): RuledTool {
+function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): ServedTool {
   const { name = LIST_NAME, present = JSON.stringify } = list;
   const description =
     list.description ??
     "Lists all resources of all connected servers: documents and data that can be read. Returns a JSON array; " +
       "a resource is identified by mcpServer and uri together. Where uri is null, fill in the variables of uriTemplate.";
-  return ruledTool({
+  return {
+    isRuled: true,
     name,
     description,
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
-    callUnder: async (rules, _args, options) =>
+    call: async (_args, options, rules) =>
       present(await shownOnly(rules, await access.list(waitOf(options)), itemOf)),
-  });
+  };
 }
 
 const itemOf = ({ mcpServer: server, uri, uriTemplate }: ListedResource): OwnToolItem =>
@@ -95,11 +95,12 @@ function readTool(
     servers,
     options,
   }: { access: ResourceAccess; servers: ExposedServers; options: ResourceToolsOptions },
-): RuledTool {
+): ServedTool {
   const { read = {}, list = {} } = options;
   const { name = READ_NAME, present = presentContents } = read;
   const listName = list.name ?? LIST_NAME;
-  return ruledTool({
+  return {
+    isRuled: true,
     name,
     ...(read.name === undefined && { aliases: [READ_ALIAS] }),
     description:
@@ -114,7 +115,7 @@ function readTool(
       required: ["mcpServer", "uri"],
       additionalProperties: false,
     }),
-    async callUnder(rules, { mcpServer, uri }, callOptions) {
+    async call({ mcpServer, uri }, callOptions, rules) {
       if (typeof uri !== "string" || uri === "")
         return textResult("uri must be the address of a resource", true);
       await port.bringUp(port.pool.all(), waitOf(callOptions));
@@ -135,7 +136,7 @@ function readTool(
         return textResult(notThere(server, uri, { ofServer, listName }), true);
       }
     },
-  });
+  };
 }
 
 function notThere(

@@ -149,51 +149,39 @@ function signOf(keyword: string): string {
   return keyword.startsWith("exclusive") ? sign : `${sign}=`;
 }
 
-const FLAGS: Readonly<Record<string, string>> = {
-  uniqueItems: "Items must be unique.",
-  deprecated: "Deprecated.",
-  readOnly: "Read-only.",
-  writeOnly: "Write-only.",
+const flag = (words: string) => (value: unknown) => (value === true ? words : "");
+const encoded = (value: unknown) => `Encoded as ${value}.`;
+
+/** The sentence for a keyword without a partner; empty if it has none or gets too long. */
+const SENTENCES: Readonly<Record<string, (value: unknown, tree: SchemaTree, keyword: string) => string>> = {
+  uniqueItems: flag("Items must be unique."),
+  deprecated: flag("Deprecated."),
+  readOnly: flag("Read-only."),
+  writeOnly: flag("Write-only."),
+  pattern: (value) => `Must match the pattern ${value}.`,
+  format: (value) => `Format: ${value}.`,
+  multipleOf: (value) => `Must be a multiple of ${value}.`,
+  default: (value) => shortened(`Default: ${quote(value)}.`),
+  const: (value) => shortened(`Must be ${quote(value)}.`),
+  enum: (value) => `Must be one of: ${(value as unknown[]).map(quote).join(", ")}.`,
+  example: (value) => shortened(`Example: ${quote(value)}.`),
+  examples: (value) => (Array.isArray(value) ? shortened(`Examples: ${value.map(quote).join(", ")}.`) : ""),
+  contentEncoding: encoded,
+  contentMediaType: encoded,
+  required: (_, tree) => `Must be given: ${tree.strings("required").join(", ")}.`,
+  dependentRequired: sayDependencies,
+  anyOf: sayChoice,
+  oneOf: sayChoice,
+  additionalProperties: sayOtherProperties,
+  unevaluatedProperties: sayOtherProperties,
 };
 
 function sayKeyword(keyword: string, tree: SchemaTree): string {
   const value = tree.get(keyword);
-  if (Object.hasOwn(FLAGS, keyword)) return value === true ? FLAGS[keyword]! : "";
-  switch (keyword) {
-    case "pattern":
-      return `Must match the pattern ${value}.`;
-    case "format":
-      return `Format: ${value}.`;
-    case "multipleOf":
-      return `Must be a multiple of ${value}.`;
-    case "default":
-      return shorten`Default: ${value}.`;
-    case "const":
-      return shorten`Must be ${value}.`;
-    case "enum":
-      return `Must be one of: ${(value as unknown[]).map(quote).join(", ")}.`;
-    case "example":
-      return shorten`Example: ${value}.`;
-    case "examples":
-      return Array.isArray(value) ? shortened(`Examples: ${value.map(quote).join(", ")}.`) : "";
-    case "contentEncoding":
-    case "contentMediaType":
-      return `Encoded as ${value}.`;
-    case "required":
-      return `Must be given: ${tree.strings("required").join(", ")}.`;
-    case "dependentRequired":
-      return sayDependencies(value);
-    case "anyOf":
-    case "oneOf":
-      return sayChoice(keyword, tree);
-    case "additionalProperties":
-    case "unevaluatedProperties":
-      return sayOtherProperties(keyword, tree);
-    default:
-      return value instanceof SchemaTree || value instanceof Map || isListOfTrees(value)
-        ? quoteKeywords(tree, [keyword])
-        : "";
-  }
+  if (Object.hasOwn(SENTENCES, keyword)) return SENTENCES[keyword]!(value, tree, keyword);
+  return value instanceof SchemaTree || value instanceof Map || isListOfTrees(value)
+    ? quoteKeywords(tree, [keyword])
+    : "";
 }
 
 /** Whether the alternatives only list required properties. */
@@ -208,7 +196,7 @@ export const isChoiceOfRequired = (alternatives: readonly SchemaTree[]): boolean
   );
 const REQUIRED_ONLY = new Set(["required", "type", "title", "description"]);
 
-function sayChoice(keyword: string, tree: SchemaTree): string {
+function sayChoice(_: unknown, tree: SchemaTree, keyword: string): string {
   const alternatives = tree.trees(keyword);
   if (!isChoiceOfRequired(alternatives)) return quoteKeywords(tree, [keyword]);
   const names = alternatives.map((alternative) => alternative.strings("required").join(" with "));
@@ -222,7 +210,7 @@ function sayDependencies(value: unknown): string {
     .join(" ");
 }
 
-function sayOtherProperties(keyword: string, tree: SchemaTree): string {
+function sayOtherProperties(_: unknown, tree: SchemaTree, keyword: string): string {
   const rest = tree.tree(keyword);
   if (rest === undefined) return "";
   if (rest.isNever()) return "No other properties are allowed.";
@@ -241,10 +229,6 @@ const quoteKeywords = (tree: SchemaTree, keywords: readonly string[]): string =>
 const quote = (value: unknown): string => JSON.stringify(value) ?? "null";
 
 const shortened = (words: string): string => (words.length > MAX_QUOTE ? "" : words);
-
-/** A template whose values are quoted; empty when it gets too long. */
-const shorten = (parts: TemplateStringsArray, value: unknown): string =>
-  shortened(`${parts[0]}${quote(value)}${parts[1]}`);
 
 /** Appends sentences to a description. */
 export function describe(description: unknown, sentences: readonly string[]): string | undefined {

@@ -145,9 +145,13 @@ const MAX_VARIANTS = 500;
 /** Maximum number of schemas visited to collect names. Beyond it the reading stays stricter, which is safe. */
 const MAX_VISITS = 100_000;
 
-const ONE = ["then", "else", "propertyNames", "additionalProperties", "unevaluatedProperties"];
-const ONE_ITEM = ["additionalItems", "unevaluatedItems"];
-const MAPS = ["properties", "patternProperties", "dependentSchemas"];
+/** Keywords with subschemas. */
+const SUBSCHEMAS = [
+  ..."then else propertyNames additionalProperties unevaluatedProperties additionalItems unevaluatedItems".split(
+    " ",
+  ),
+  ..."allOf anyOf oneOf items prefixItems properties patternProperties dependentSchemas".split(" "),
+];
 /** Keywords whose subschemas apply to the same object as the schema that contains them. */
 const SAME_OBJECT = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"];
 
@@ -201,27 +205,20 @@ class LenientReader {
     if (part === true || part === NEVER) return part;
     const copy: SchemaNode = { ...part };
     const shared = this.#sharedNames(part, outer);
-    for (const keyword of [...ONE, ...ONE_ITEM])
-      if (copy[keyword] !== undefined)
-        copy[keyword] = this.read(
-          copy[keyword] as Part,
-          keyword === "then" || keyword === "else" ? shared : NO_NAMES,
-        );
-    for (const keyword of ["allOf", "anyOf", "oneOf"])
-      if (copy[keyword] !== undefined)
-        copy[keyword] = (copy[keyword] as Part[]).map((item) => this.read(item, shared));
-    for (const keyword of ["items", "prefixItems"]) {
-      const items = copy[keyword];
-      if (Array.isArray(items)) copy[keyword] = items.map((item) => this.read(item, NO_NAMES));
-      else if (items !== undefined) copy[keyword] = this.read(items as Part, NO_NAMES);
-    }
-    for (const keyword of MAPS)
-      if (copy[keyword] !== undefined) {
+    for (const keyword of SUBSCHEMAS) {
+      const outside = SAME_OBJECT.includes(keyword) ? shared : NO_NAMES;
+      const value = copy[keyword] as Part | Part[] | Record<string, Part> | undefined;
+      if (value === undefined) continue;
+      if (Array.isArray(value)) copy[keyword] = value.map((item) => this.read(item, outside));
+      else if (value === true || Object.getPrototypeOf(value) !== null)
+        copy[keyword] = this.read(value as Part, outside);
+      else {
         const map = newMap();
-        for (const [name, item] of Object.entries(copy[keyword] as Record<string, Part>))
-          map[name] = this.read(item, keyword === "dependentSchemas" ? shared : NO_NAMES);
+        for (const [name, item] of Object.entries(value as Record<string, Part>))
+          map[name] = this.read(item, outside);
         copy[keyword] = map;
       }
+    }
     this.#readReference(copy, shared);
     this.#declareNames(part, copy, outer);
     this.#readChoices(copy);

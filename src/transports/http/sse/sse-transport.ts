@@ -8,7 +8,7 @@ import type {
   SseError,
 } from "@modelcontextprotocol/client";
 import { type KnownSecrets, secretsOf } from "../../../config/known-secrets.js";
-import type { HeaderSource, SseConfig } from "../../../config/server-config.js";
+import type { SseConfig } from "../../../config/server-config.js";
 import { AuthError, ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
 import { canParseUrl } from "../../../util/text.js";
 import { onSharedAbort } from "../../../util/timers.js";
@@ -23,7 +23,7 @@ import type {
 import { checkedProvider, dropUnknownLifetimes } from "../credentials/checked-provider.js";
 import { isOAuth, shareAuthorization } from "../credentials/provider-authorization.js";
 import { credentialsRefused, Exchange, withUserHeaders } from "../endpoint.js";
-import { type Discard, readSharedEvents, type SharedEventsHooks } from "../event-frames.js";
+import { readSharedEvents, type SharedEventsHooks } from "../event-frames.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
 import { badResponse, type Redact, sessionLost, statusError } from "../network/http-errors.js";
 import { redirectError, redirectTarget } from "../network/redirect.js";
@@ -58,7 +58,17 @@ class SseTransport implements ServerTransport {
   onclose?: () => void;
   ondiscard?: ServerTransport["ondiscard"];
 
+  readonly #url: URL;
+  readonly #secrets: KnownSecrets;
+  readonly #open: WireClient["open"];
+  /** For requests to the authorization server. */
+  readonly #guarded: typeof globalThis.fetch;
+  /** Renews rejected credentials, once for all concurrent requests. */
+  readonly #authorize: AuthorizedSend;
   readonly #inner: SSEClientTransport;
+  /** The address for messages, as the server named it. */
+  #endpoint: string | undefined;
+  /** Requests that the server has not accepted yet, by id. */
   readonly #posts = new Map<string, Exchange>();
   /** The last request without a waiting caller; there is one at a time. */
   #background: RequestId | undefined;
@@ -71,38 +81,24 @@ class SseTransport implements ServerTransport {
   /** The resends left for each request in flight. */
   readonly #resends = new Map<RequestId, Resends>();
 
-  constructor(config: SseConfig, context: TransportContext, sdk: typeof Sdk) {
-    const url = new URL(config.url);
+  constructor(
+    private readonly config: SseConfig,
+    private readonly context: TransportContext,
+    sdk: typeof Sdk,
+  ) {
     const { authProvider: provider } = config;
-    const guarded = dropUnknownLifetimes(createGuardedFetch(context.http, { serverUrl: url }));
+    const serverUrl = new URL(config.url);
+    const fetch = dropUnknownLifetimes(createGuardedFetch(context.http, { serverUrl }));
+    this.#url = serverUrl;
+    this.#secrets = secretsOf(config);
+    this.#open = openWith(context.http);
+    this.#guarded = fetch;
+    this.#authorize = context.authorize?.(config.name) ?? shareAuthorization({ provider, serverUrl, fetch });
     this.#SseError = sdk.SseError;
-    this.#inner = new sdk.SSEClientTransport(url, {
-      fetch: createSseFetch({
-        url,
-        headers: config.headers,
-        secrets: secretsOf(config),
-        hasAuthProvider: provider !== undefined,
-        maxMessageBytes: context.maxMessageBytes,
-        open: openWith(context.http),
-        guarded,
-        withAuthorization:
-          context.authorize?.(config.name) ??
-          shareAuthorization({ provider, serverUrl: url, fetch: guarded }),
-        mayResend: (id) => this.#resends.get(id)?.takeHealing() ?? true,
-        posts: this.#posts,
-        isBackground: (id) => id === this.#background,
-        onDiscard: (discarded) => this.ondiscard?.(discarded),
-        onStreamEnd: (cause) => {
-          this.#failure ??= streamEnded(cause);
-        },
-        onFailure: (error) => {
-          if (ToolportError.isInstance(error)) this.#failure ??= error;
-        },
-      }),
+    this.#inner = new sdk.SSEClientTransport(serverUrl, {
+      fetch: (input, init) => this.#fetch(input, init),
       ...(provider !== undefined && {
-        authProvider: isOAuth(provider)
-          ? checkedProvider(provider, { serverUrl: url, fetch: guarded })
-          : provider,
+        authProvider: isOAuth(provider) ? checkedProvider(provider, { serverUrl, fetch }) : provider,
       }),
     });
     this.#inner.onmessage = (message: JSONRPCMessage) => this.onmessage?.(message);
@@ -198,6 +194,106 @@ class SseTransport implements ServerTransport {
     if (!(error instanceof this.#SseError)) return error;
     return this.#failure ?? unreachable(error);
   }
+
+  /** The `fetch` of the SDK's transport: the stream, messages, and requests to the authorization server. */
+  async #fetch(input: Parameters<typeof globalThis.fetch>[0], init?: RequestInit): Promise<Response> {
+    const url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
+    const method = init?.method ?? "GET";
+    const own = toHeaderRecord(init?.headers);
+    const listens = method === "GET" && url.origin === this.#url.origin && own.accept === "text/event-stream";
+    if (!listens && !(method === "POST" && url.href === this.#endpoint)) return this.#guarded(input, init);
+    const body = (init?.body ?? undefined) as string | undefined;
+    const id = OWN_ID.exec(body ?? "")?.[1];
+    const exchange = new Exchange();
+    const { signal } = init ?? {};
+    if (signal?.aborted) exchange.abort(signal.reason);
+    // The stream lasts as long as the connection, whose signal this is.
+    const stopListening = signal ? onSharedAbort(signal, () => exchange.abort(signal.reason)) : undefined;
+    if (id !== undefined) this.#posts.set(id, exchange);
+    try {
+      const headers = await withUserHeaders(own, this.config.headers);
+      let refusedWith: number | undefined;
+      const send = async (fields: Readonly<Record<string, string>>): Promise<Response> => {
+        if (refusedWith !== undefined && !this.#mayResend(id)) throw credentialsRefused(refusedWith);
+        const request: WireRequest = {
+          url,
+          method,
+          headers: { ...headers, ...fields },
+          body,
+          signal: exchange,
+          onSent: () => {
+            exchange.isSent = true;
+          },
+          // Without a caller that waits, it does not keep the host process alive.
+          background: listens || (id !== undefined && id === this.#background),
+          // Calls that hold all sockets may be waiting for this response or notification.
+          isControl: id === undefined || CONTROL_REQUEST.test(body ?? ""),
+        };
+        exchange.isSent = false;
+        this.#secrets.note(request.headers);
+        this.#secrets.noteAddress(url);
+        const response = await (listens ? this.#listen(request) : this.#deliver(request));
+        refusedWith = response.status;
+        return response;
+      };
+      const { authorization } = headers;
+      const response = await this.#authorize({ method, url, signal, authorization }, send);
+      const { status } = response;
+      // With a provider the SDK handles a 401 itself and sends again.
+      if ((status === 401 && this.config.authProvider === undefined) || status === 403)
+        throw unauthorized(status);
+      if (status === 401 && !this.#mayResend(id)) throw credentialsRefused(status);
+      return response;
+    } catch (error) {
+      // The SDK reports a less specific one.
+      if (listens && ToolportError.isInstance(error)) this.#failure ??= error;
+      throw error;
+    } finally {
+      if (id !== undefined) this.#posts.delete(id);
+      if (!listens) stopListening?.();
+    }
+  }
+
+  /** Takes one resend with new credentials for a request; false if none is left. */
+  #mayResend(id: string | undefined): boolean {
+    return id === undefined || (this.#resends.get(id)?.takeHealing() ?? true);
+  }
+
+  async #listen(request: WireRequest): Promise<Response> {
+    const response = await this.#open(request);
+    if (response.status === 200 && isEventStream(response)) {
+      const onEndpoint = (data: string) => {
+        const url = canParseUrl(data, this.#url.href) ? new URL(data, this.#url) : undefined;
+        if (url?.origin === this.#url.origin) this.#endpoint = url.href;
+        else this.#failure ??= wrongEndpoint(url);
+      };
+      const stream = eventBody(response.body, createEndpointReader(onEndpoint), {
+        maxBytes: this.context.maxMessageBytes,
+        onDiscard: (discarded) => this.ondiscard?.(discarded),
+        // The SDK may not have read all of the stream yet.
+        onEnd: (cause) => {
+          this.#failure ??= streamEnded(cause);
+        },
+      });
+      return lightResponse(response, request.url, stream);
+    }
+    const bytes = await readShortBody(response);
+    const redact = this.#secrets.foreign;
+    if (response.status < 300) throw badResponse({ response, why: "is not an event stream", bytes, redact });
+    return refusal(request, response, bytes, redact);
+  }
+
+  async #deliver(request: WireRequest): Promise<Response> {
+    const response = await this.#open(request);
+    const { status } = response;
+    if (status >= 200 && status < 300) {
+      discardBody(response);
+      return lightResponse({ ...response, status: 202 }, request.url);
+    }
+    const bytes = await readShortBody(response);
+    if (SESSION_STATUSES.has(status)) throw sessionLost(status);
+    return refusal(request, response, bytes, this.#secrets.foreign);
+  }
 }
 
 /** A plain `Error`, which the SDK throws if a message or an endpoint is not accepted. */
@@ -232,30 +328,6 @@ function closed(outcome: "unsent" | "unknown", cause?: unknown): ConnectionError
   return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome, cause });
 }
 
-interface SseFetchContext {
-  readonly url: URL;
-  readonly headers: HeaderSource;
-  readonly secrets: KnownSecrets;
-  /** The SDK has a provider that it calls when the server requires authorization. */
-  readonly hasAuthProvider: boolean;
-  readonly maxMessageBytes: number;
-  readonly open: WireClient["open"];
-  readonly guarded: typeof globalThis.fetch;
-  /** Renews rejected credentials, once for all concurrent requests. */
-  readonly withAuthorization: AuthorizedSend;
-  /** Takes one resend with new credentials for the request with this id; false if none is left. */
-  readonly mayResend: (id: string) => boolean;
-  /** Requests that the server has not accepted yet, by id. */
-  readonly posts: Map<string, Exchange>;
-  /** No caller waits for this request: it does not keep the host process alive. */
-  readonly isBackground: (id: string) => boolean;
-  readonly onDiscard: Discard;
-  /** The event stream has ended; the SDK may not have read all of it yet. */
-  readonly onStreamEnd: (error: unknown) => void;
-  /** A typed error, which the SDK will report as a less specific one. */
-  readonly onFailure: (error: unknown) => void;
-}
-
 /** The id is at the beginning of a request's text, before anything that may be large. */
 const OWN_ID = /^\{"jsonrpc":"2\.0","id":"([^"\\]{1,64})"/;
 
@@ -264,99 +336,6 @@ const CONTROL_REQUEST = /^\{"jsonrpc":"2\.0","id":"[^"\\]{1,64}","method":"(?:in
 
 /** Statuses that mean an unknown session on the message endpoint, whose URL contains the session. */
 const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
-
-function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
-  let endpoint: string | undefined;
-  const onEndpoint = (data: string) => {
-    const url = canParseUrl(data, context.url.href) ? new URL(data, context.url) : undefined;
-    if (url?.origin === context.url.origin) endpoint = url.href;
-    else context.onFailure(wrongEndpoint(url));
-  };
-  return async (input, init) => {
-    const url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
-    const method = init?.method ?? "GET";
-    const own = toHeaderRecord(init?.headers);
-    const listens =
-      method === "GET" && url.origin === context.url.origin && own.accept === "text/event-stream";
-    if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
-    const body = (init?.body ?? undefined) as string | undefined;
-    const id = OWN_ID.exec(body ?? "")?.[1];
-    const exchange = new Exchange();
-    const { signal } = init ?? {};
-    if (signal?.aborted) exchange.abort(signal.reason);
-    // The stream lasts as long as the connection, whose signal this is.
-    const stopListening = signal ? onSharedAbort(signal, () => exchange.abort(signal.reason)) : undefined;
-    if (id !== undefined) context.posts.set(id, exchange);
-    try {
-      const headers = await withUserHeaders(own, context.headers);
-      let refusedWith: number | undefined;
-      const send = async (fields: Readonly<Record<string, string>>): Promise<Response> => {
-        if (refusedWith !== undefined && id !== undefined && !context.mayResend(id))
-          throw credentialsRefused(refusedWith);
-        const request: WireRequest = {
-          url,
-          method,
-          headers: { ...headers, ...fields },
-          body,
-          signal: exchange,
-          onSent: () => {
-            exchange.isSent = true;
-          },
-          background: listens || (id !== undefined && context.isBackground(id)),
-          // Calls that hold all sockets may be waiting for this response or notification.
-          isControl: id === undefined || CONTROL_REQUEST.test(body ?? ""),
-        };
-        exchange.isSent = false;
-        context.secrets.note(request.headers);
-        context.secrets.noteAddress(url);
-        const response = await (listens ? listen(context, request, onEndpoint) : deliver(context, request));
-        refusedWith = response.status;
-        return response;
-      };
-      const { authorization } = headers;
-      const response = await context.withAuthorization({ method, url, signal, authorization }, send);
-      return passable(context, response, id);
-    } catch (error) {
-      if (listens) context.onFailure(error);
-      throw error;
-    } finally {
-      if (id !== undefined) context.posts.delete(id);
-      if (!listens) stopListening?.();
-    }
-  };
-}
-
-async function listen(
-  context: SseFetchContext,
-  request: WireRequest,
-  onEndpoint: (data: string) => void,
-): Promise<Response> {
-  const response = await context.open(request);
-  if (response.status === 200 && isEventStream(response)) {
-    const stream = eventBody(response.body, createEndpointReader(onEndpoint), {
-      maxBytes: context.maxMessageBytes,
-      onDiscard: context.onDiscard,
-      onEnd: context.onStreamEnd,
-    });
-    return lightResponse(response, request.url, stream);
-  }
-  const bytes = await readShortBody(response);
-  const redact = context.secrets.foreign;
-  if (response.status < 300) throw badResponse({ response, why: "is not an event stream", bytes, redact });
-  return refusal(request, response, bytes, redact);
-}
-
-async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
-  const response = await context.open(request);
-  const { status } = response;
-  if (status >= 200 && status < 300) {
-    discardBody(response);
-    return lightResponse({ ...response, status: 202 }, request.url);
-  }
-  const bytes = await readShortBody(response);
-  if (SESSION_STATUSES.has(status)) throw sessionLost(status);
-  return refusal(request, response, bytes, context.secrets.foreign);
-}
 
 /** The SDK follows redirects within the origin, and `withAuthorization` handles 401 and 403; other statuses are errors. */
 function refusal(
@@ -370,18 +349,6 @@ function refusal(
     throw redirectError(response, url, method);
   if (status < 400 || status === 401 || status === 403) return toResponse(response, bytes);
   throw statusError(response, bytes, redact);
-}
-
-/** Throws for a 401 or 403 that could not be resolved. With a provider the SDK handles a 401 itself and sends again. */
-function passable(
-  { hasAuthProvider, mayResend }: SseFetchContext,
-  response: Response,
-  id: string | undefined,
-): Response {
-  const { status } = response;
-  if ((status === 401 && !hasAuthProvider) || status === 403) throw unauthorized(status);
-  if (status === 401 && id !== undefined && !mayResend(id)) throw credentialsRefused(status);
-  return response;
 }
 
 function unauthorized(status: 401 | 403): AuthError {
