@@ -134,11 +134,6 @@ export class Catalog {
     return kept !== undefined && (kept.origin !== "server" || kept.reads[list] !== undefined);
   }
 
-  /** True if the lists of a server were saved by an earlier process. */
-  isFromStore(server: string): boolean {
-    return this.#kept.get(server)?.origin === "store";
-  }
-
   /**
    * Keeps lists that were read. Resolves with those that are the same as before, and those that are not.
    *

@@ -184,7 +184,7 @@ export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks
     dropsOf: (callback) => parts.drops.of(callback),
     onMalformed: (connection, { tool }, content) => malformed.add(connection, tool.sourceName, content),
     trace: ({ call, session }, run) =>
-      port.trace(session, { method: "tools/call", tool: call.tool.sourceName, args: call.args }, run),
+      port.trace(session, { method: "tools/call", tool: call.tool.sourceName }, run),
   });
 }
 

@@ -11,7 +11,6 @@ const facts: RequestFacts = {
   protocolVersion: "2026-07-28",
   address: "https://user:CANARY@example.com/mcp?key=CANARY",
   tool: "forecast",
-  args: { city: "Oslo", api_key: "CANARY" },
 };
 const answer = { content: [], isError: false };
 
@@ -31,15 +30,13 @@ describe("without an SDK", () => {
     const promise = Promise.resolve(answer);
     expect(telemetry.isActive).toBe(false);
     expect(
-      telemetry.attempt(facts, (meta, note) => {
+      telemetry.attempt(facts, (meta) => {
         expect(meta).toBeUndefined();
-        note({ requestId: 1 });
         return promise;
       }),
     ).toBe(promise);
     const end = () => ({ server: "a", attempts: 1 });
     expect(telemetry.toolCall({ tool: "a", end }, () => promise)).toBe(promise);
-    expect(telemetry.traceMeta()).toBeUndefined();
     telemetry.sessionEnded(facts, 1_000);
   });
 
@@ -64,10 +61,7 @@ describe("without an SDK", () => {
 describe("a request", () => {
   test("has a client span with the attributes of the conventions", async () => {
     const { spans } = register();
-    const result = await createTelemetry({ version: "1.2.3" }).attempt(facts, async (_meta, note) => {
-      note({ requestId: "toolport-1" });
-      return answer;
-    });
+    const result = await createTelemetry({ version: "1.2.3" }).attempt(facts, async () => answer);
     expect(result).toBe(answer);
     const [span] = spans();
     expect(span).toMatchObject({
@@ -80,7 +74,6 @@ describe("a request", () => {
       "mcp.method.name": "tools/call",
       "mcp.protocol.version": "2026-07-28",
       "jsonrpc.protocol.version": "2.0",
-      "jsonrpc.request.id": "toolport-1",
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": "forecast",
       "network.transport": "tcp",
@@ -93,14 +86,10 @@ describe("a request", () => {
 
   test("is recorded in seconds, without attributes of high cardinality", async () => {
     const { measured } = register();
-    await createTelemetry().attempt(facts, async (_meta, note) => {
-      note({ requestId: "toolport-1" });
-      return answer;
-    });
+    await createTelemetry().attempt(facts, async () => answer);
     const [duration] = await measured();
     expect(duration).toMatchObject({ name: "mcp.client.operation.duration", unit: "s", count: 1 });
     expect(duration?.sum).toBeLessThan(5);
-    expect(duration?.attributes).not.toHaveProperty(["jsonrpc.request.id"]);
     expect(duration?.attributes).toMatchObject({
       "mcp.method.name": "tools/call",
       "gen_ai.tool.name": "forecast",
@@ -165,26 +154,6 @@ describe("a request", () => {
     expect(span?.attributes).toMatchObject(expected);
     expect(span?.attributes).not.toHaveProperty(["gen_ai.operation.name"]);
   });
-
-  test("records arguments and results only with captureContent, and redacts secrets", async () => {
-    const { spans } = register();
-    const result = { content: [{ type: "text", text: "rain" }], token: "CANARY" };
-    await createTelemetry({ captureContent: true }).attempt(facts, async () => result);
-    const attributes = spans()[0]?.attributes;
-    expect(attributes).toMatchObject({
-      "gen_ai.tool.call.arguments": '{"city":"Oslo","api_key":"[redacted]"}',
-      "gen_ai.tool.call.result": '{"content":[{"type":"text","text":"rain"}],"token":"[redacted]"}',
-    });
-    expect(JSON.stringify(attributes)).not.toContain("CANARY");
-  });
-
-  test("records a protocol revision that is known only later", async () => {
-    const { spans } = register();
-    await createTelemetry().attempt({ method: "tools/call", server: "a" }, async (_meta, note) =>
-      note({ protocolVersion: "2025-11-25" }),
-    );
-    expect(spans()[0]?.attributes).toMatchObject({ "mcp.protocol.version": "2025-11-25" });
-  });
 });
 
 describe("trace context", () => {
@@ -196,16 +165,6 @@ describe("trace context", () => {
     );
     const { traceId, spanId } = spans()[0]?.spanContext() ?? {};
     expect(meta).toEqual({ traceparent: `00-${traceId}-${spanId}-01`, baggage: "tenant=x" });
-  });
-
-  test("of the program's active span is available for other requests", async () => {
-    register();
-    const telemetry = createTelemetry();
-    await telemetry.attempt(facts, async () => {
-      const id = trace.getActiveSpan()?.spanContext().spanId;
-      expect(telemetry.traceMeta()?.["traceparent"]).toContain(id);
-    });
-    expect(telemetry.traceMeta()).toBeUndefined();
   });
 
   test("is not sent if the program disabled propagation", async () => {

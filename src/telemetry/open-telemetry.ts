@@ -3,25 +3,11 @@ import type { Context, Histogram, MeterProvider, Span, SpanKind } from "@opentel
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { canParseUrl } from "../util/text.js";
-import { describeMessage } from "./logger.js";
 
 type Api = typeof import("@opentelemetry/api");
 
-interface TelemetryOptions {
-  /** Record arguments and results in spans, with secrets redacted and long text truncated. @default false */
-  captureContent?: boolean;
-  /** Version of this package, for the instrumentation scope. */
-  version?: string;
-}
-
 /** W3C trace context for the `_meta` of a request: `traceparent`, `tracestate`, `baggage`. */
 export type TraceMeta = Record<string, string>;
-
-/** Facts that are known only after the request was sent. */
-interface LateFacts {
-  requestId?: string | number;
-  protocolVersion?: string;
-}
 
 /** A call with all its attempts. */
 export interface ToolSpanFacts {
@@ -32,28 +18,13 @@ export interface ToolSpanFacts {
   end: () => { server: string; attempts: number; repairs?: number; suspended?: string | undefined };
 }
 
-export interface Telemetry {
-  /** False: no SDK is registered, and the other methods only run their callbacks. */
-  readonly isActive: boolean;
-  /** Runs a whole call in a span `execute_tool {tool}`. */
-  toolCall<Result>(facts: ToolSpanFacts, run: () => Promise<Result>): Promise<Result>;
-  /** Runs one request in a span `{method} {tool}` and records its duration. `run` gets the trace context for `_meta`. */
-  attempt<Result>(
-    facts: RequestFacts,
-    run: (meta: TraceMeta | undefined, note: (late: LateFacts) => void) => Promise<Result>,
-  ): Promise<Result>;
-  /** Records the duration of a session. */
-  sessionEnded(facts: ServerFacts, durationMs: number, error?: unknown): void;
-  /** Trace context of the active span. */
-  traceMeta(): TraceMeta | undefined;
-}
+export type Telemetry = ReturnType<typeof createTelemetry>;
 
 /** The global registry of version 1 of the API. Reading it does not load the package. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
 const W3C_FIELDS = ["traceparent", "tracestate", "baggage"] as const;
 const SCOPE = "toolport";
-const ignore = (): void => {};
 
 /** Ignores errors of the SDK and its exporters: they must not fail a call. */
 function quietly<Value>(action: () => Value): Value | undefined {
@@ -76,11 +47,15 @@ interface SpanPlan<Result> {
   readonly attributes: Attributes;
   readonly run: (context: Context) => Promise<Result>;
   /** Additional attributes at the end. */
-  readonly end: (failure: Attributes, result: Result | undefined) => Attributes;
+  readonly end: (failure: Attributes) => Attributes;
 }
 
-/** `@opentelemetry/api` is loaded with the first call after an SDK was registered. */
-export function createTelemetry({ captureContent = false, version }: TelemetryOptions = {}): Telemetry {
+/**
+ * `@opentelemetry/api` is loaded with the first call after an SDK was registered.
+ *
+ * @param version of this package, for the instrumentation scope
+ */
+export function createTelemetry({ version }: { version?: string } = {}) {
   let api: Api | undefined;
   let loading: Promise<void> | undefined;
   let isMissing = false;
@@ -145,10 +120,9 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
     );
     const context = span === undefined ? parent : otel.trace.setSpan(parent, span);
     let failure: Attributes = {};
-    let result: Result | undefined;
     let message: string | undefined;
     try {
-      result = await otel.context.with(context, () => run(context));
+      const result = await otel.context.with(context, () => run(context));
       failure = failureAttributes({ result });
       return result;
     } catch (error) {
@@ -157,20 +131,22 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
       message = ToolportError.isInstance(error) ? error.message : undefined;
       throw error;
     } finally {
-      const more = { ...failure, ...quietly(() => end(failure, result)) };
+      const more = { ...failure, ...quietly(() => end(failure)) };
       quietly(() => finish(span, otel, { more, message }));
     }
   }
 
-  const telemetry: Telemetry = {
-    get isActive() {
+  const telemetry = {
+    /** False: no SDK is registered, and the other methods only run their callbacks. */
+    get isActive(): boolean {
       const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
         REGISTRY
       ];
       return !isMissing && (registry?.trace !== undefined || registry?.metrics !== undefined);
     },
 
-    toolCall: ({ tool, end }, run) =>
+    /** Runs a whole call in a span `execute_tool {tool}`. */
+    toolCall: <Result>({ tool, end }: ToolSpanFacts, run: () => Promise<Result>): Promise<Result> =>
       withApi(
         (otel) =>
           inSpan(otel, {
@@ -191,42 +167,32 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
         run,
       ),
 
-    attempt: (facts, run) =>
+    /** Runs one request in a span `{method} {tool}` and records its duration. `run` gets the trace context for `_meta`. */
+    attempt: <Result>(
+      facts: RequestFacts,
+      run: (meta: TraceMeta | undefined) => Promise<Result>,
+    ): Promise<Result> =>
       withApi(
         (otel) => {
           const startedAt = performance.now();
-          const late: LateFacts = {};
           const attributes = requestAttributes(facts);
-          const shown = (name: string, value: unknown): Attributes =>
-            captureContent && value !== undefined ? { [name]: describeMessage(value) } : {};
           return inSpan(otel, {
             name: requestSpanName(facts),
             kind: otel.SpanKind.CLIENT,
-            attributes: {
-              ...attributes,
-              ...(facts.uri !== undefined && { "mcp.resource.uri": facts.uri }),
-              ...shown("gen_ai.tool.call.arguments", facts.args),
-            },
-            run: (context) => run(metaOf(otel, context), (more) => void Object.assign(late, more)),
-            end: (failure, result) => {
-              const { requestId, protocolVersion } = late;
-              const revision: Attributes = protocolVersion ? { "mcp.protocol.version": protocolVersion } : {};
+            attributes: { ...attributes, ...(facts.uri !== undefined && { "mcp.resource.uri": facts.uri }) },
+            run: (context) => run(metaOf(otel, context)),
+            end: (failure) => {
               const seconds = (performance.now() - startedAt) / 1_000;
-              quietly(() =>
-                instrumentsOf(otel).operation.record(seconds, { ...attributes, ...revision, ...failure }),
-              );
-              return {
-                ...revision,
-                ...(requestId !== undefined && { "jsonrpc.request.id": String(requestId) }),
-                ...shown("gen_ai.tool.call.result", result),
-              };
+              quietly(() => instrumentsOf(otel).operation.record(seconds, { ...attributes, ...failure }));
+              return {};
             },
           });
         },
-        () => run(undefined, ignore),
+        () => run(undefined),
       ),
 
-    sessionEnded(facts, durationMs, error) {
+    /** Records the duration of a session. */
+    sessionEnded(facts: ServerFacts, durationMs: number, error?: unknown): void {
       const failure = error === undefined ? {} : failureAttributes({ error });
       const attributes = { ...serverAttributes(facts), ...failure };
       void withApi(
@@ -234,9 +200,6 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
         async () => {},
       );
     },
-
-    traceMeta: () =>
-      api === undefined || !telemetry.isActive ? undefined : metaOf(api, api.context.active()),
   };
   return telemetry;
 }
@@ -276,8 +239,6 @@ export interface RequestFacts extends ServerFacts {
   prompt?: string | undefined;
   /** URI of the resource. */
   uri?: string | undefined;
-  /** Arguments; recorded only with `captureContent`. */
-  args?: unknown;
 }
 
 /** Bucket boundaries of both duration histograms, in seconds. */
