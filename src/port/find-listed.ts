@@ -79,7 +79,7 @@ async function inSavedLists(
   const { catalog, pool, saved } = port;
   const unknown = pool.configs().filter((config) => !catalog.knows(config.name));
   if (saved === undefined || unknown.length === 0) return undefined;
-  await saved.restoreLists(unknown);
+  await (await saved.state)?.restoreLists(unknown);
   await catalog.restored();
   const hint = catalog.entry(name)?.info.server;
   return hint === undefined ? undefined : provide(port, { name, servers: [hint] }, wait);

@@ -26,8 +26,7 @@ export function getPrompt(
   return port.observe({ kind: "prompt", server, name, message, context }, async () => {
     const connection = port.pool.require(server);
     await connection.acquire({ signal: wait.signal, timeoutMs });
-    const reason = port.catalog.refusalOf(server, "prompts", name);
-    if (reason !== undefined) throw promptWithheld(server, name, reason);
+    port.assertOffered(server, "prompts", name);
     const known = port.catalog.prompts().filter((prompt) => prompt.server === server);
     const prompt = known.find((each) => each.name === name);
     const names = known.map((each) => each.name);
@@ -65,15 +64,6 @@ function argumentsMissing(server: string, name: string, missing: readonly string
     next: "Pass all required arguments; prompts() lists them",
     outcome: "unsent",
     issues: missing.map((each) => ({ path: each, message: "is required" })),
-  });
-}
-
-export function promptWithheld(server: string, name: string, reason: string): CatalogError {
-  return new CatalogError({
-    code: "PROMPT_NOT_FOUND",
-    server,
-    what: `The prompt ${JSON.stringify(name)} is withheld: ${reason}`,
-    reason,
   });
 }
 

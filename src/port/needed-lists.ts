@@ -135,7 +135,7 @@ export class NeededLists {
     const { catalog, pool, saved } = this.#port;
     const config = pool.configOf(server);
     if (config !== undefined && saved !== undefined && !catalog.knows(server, key)) {
-      await saved.restoreLists([config]);
+      await (await saved.state)?.restoreLists([config]);
       await catalog.restored();
     }
     return catalog.knows(server, key);

@@ -33,16 +33,14 @@ interface Login {
   readonly principal?: string | undefined;
 }
 
-interface PortSource {
-  /** The port of a user, if this process has one. */
-  portOf(principal: string | undefined): Port | undefined;
-}
+/** The port of a user, if this process has one. */
+type PortOf = (principal: string | undefined) => Port | undefined;
 
 /** Finishes the login that a callback request belongs to, and answers the browser. */
 export async function answerOAuthCallback(
   request: Request,
   port: Port,
-  { options, portOf }: { options: OAuthCallbackOptions } & PortSource,
+  { options, portOf }: { options: OAuthCallbackOptions; portOf: PortOf },
 ): Promise<Response> {
   const { failurePage, successPage } = await import("../auth/login-callback.js");
   const { errorRedirect, successRedirect, customHandler } = options;
@@ -53,11 +51,7 @@ export async function answerOAuthCallback(
   return errorRedirect === undefined ? failurePage() : redirect(request, errorRedirect);
 }
 
-async function finish(
-  request: Request,
-  port: Port,
-  portOf: PortSource["portOf"],
-): Promise<OAuthCallbackResult> {
+async function finish(request: Request, port: Port, portOf: PortOf): Promise<OAuthCallbackResult> {
   const { parts } = port;
   // The login may belong to another user, or to a server that only another process has.
   const connectionOf = ({ server, principal }: Login) => portOf(principal)?.pool.get(server);
@@ -80,7 +74,12 @@ async function finish(
       },
     });
     const { server, principal } = finished;
-    continueLogin(connectionOf(finished));
+    const waiting = connectionOf(finished);
+    // An attempt that began before the login still ends in "authenticating"; `acquire` then tries the new tokens.
+    waiting
+      ?.connect({ isRequested: true })
+      .catch(() => waiting.acquire())
+      .catch(() => {});
     return { server, serverId: server, principal, authSuccess: true };
   } catch (error) {
     const failure = toToolportError(error);
@@ -91,15 +90,6 @@ async function finish(
     const { message: authError } = failure;
     return { server, serverId: server, principal: undefined, authSuccess: false, authError };
   }
-}
-
-/** A login succeeded. */
-function continueLogin(waiting: ServerConnection | undefined): void {
-  // An attempt that began before the login still ends in "authenticating"; `acquire` then tries the new tokens.
-  waiting
-    ?.connect({ isRequested: true })
-    .catch(() => waiting.acquire())
-    .catch(() => {});
 }
 
 /** How long the user waits at most. */

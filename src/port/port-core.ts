@@ -6,7 +6,7 @@ import type { NetworkConfig } from "../config/entry-options.js";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import type { ConnectionPool } from "../connection/connection-pool.js";
 import { runOnSession, type ServerConnection, type WaitOptions } from "../connection/server-connection.js";
-import { ConfigError, ConnectionError } from "../errors/toolport-error.js";
+import { CatalogError, ConfigError, ConnectionError } from "../errors/toolport-error.js";
 import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { CallEvent } from "../execution/listeners.js";
 import type { CallSuspension } from "../execution/suspend/call-suspension.js";
@@ -49,19 +49,23 @@ export interface SavedRecords {
   /** Settles when the state is restored; never rejects. */
   readonly restored: Promise<void>;
   readonly isRestoring: boolean;
-  /** The lists of a server were read. */
-  readonly keepLists: NonNullable<CatalogOptions["onRead"]>;
-  /** Restores the saved lists of these servers, unless newer ones are known. */
-  restoreLists(configs: readonly ServerConfig[]): Promise<void>;
   /** Undefined if the code for it cannot be loaded: the port then works without saved state. */
   readonly state: Promise<SavedChanges | undefined>;
 }
 
 interface SavedChanges {
+  /** The lists of a server were read. */
+  readonly keepLists: NonNullable<CatalogOptions["onRead"]>;
+  /** Restores the saved lists of these servers, unless newer ones are known. */
+  restoreLists(configs: readonly ServerConfig[]): Promise<void>;
   /** The program removed a server. */
   forgetEntry(name: string): Promise<void>;
   /** Waits for pending writes, which must not follow the deletion of the lists. */
   forgetLists(config: ServerConfig): Promise<void>;
+  /** A user has logged in, here or in another process. */
+  tokensChanged(): void;
+  /** The record of a server was written or deleted. */
+  serverChanged(key: string): void;
 }
 
 /**
@@ -234,6 +238,17 @@ export abstract class PortCore {
 
   configs(): ServerConfig[] {
     return this.pool.configs();
+  }
+
+  /** Throws if the scan withholds a prompt (by name) or a resource (by URI). */
+  assertOffered(server: string, list: "prompts" | "resources", id: string): void {
+    const reason = this.catalog.refusalOf(server, list, id);
+    if (reason === undefined) return;
+    const [code, item] =
+      list === "prompts"
+        ? (["PROMPT_NOT_FOUND", `prompt ${JSON.stringify(id)}`] as const)
+        : (["RESOURCE_NOT_FOUND", `resource ${id}`] as const);
+    throw new CatalogError({ code, server, what: `The ${item} is withheld: ${reason}`, reason });
   }
 
   /** The named servers, or all. */

@@ -47,7 +47,7 @@ export function createPortCatalog(port: PortCore, ownNames: () => readonly strin
     servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
     snapshots: principal && { shared: parts.snapshots, filters: parts.filters },
-    onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
+    onRead: (...read) => void port.saved?.state.then((state) => state?.keepLists(...read)),
     onListsChanged: (server, lists) =>
       emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
     onToolChanged: (change) => {

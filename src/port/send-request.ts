@@ -2,9 +2,7 @@
 import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
 import type { Fields } from "../util/json.js";
-import { promptWithheld } from "./get-prompt.js";
 import type { Port } from "./port.js";
-import { resourceWithheld } from "./resources/read-resource.js";
 import type { AccessOptions } from "./server-access.js";
 
 /** A request to one server. */
@@ -64,14 +62,8 @@ async function send(
   // The reasons to withhold something are known with the lists.
   if (connection.session === undefined && !port.catalog.knows(server))
     await connection.acquire({ signal: wait.signal, timeoutMs: wait.timeoutMs ?? timeoutMs });
-  if (uri !== undefined) {
-    const reason = port.catalog.refusalOf(server, "resources", uri);
-    if (reason !== undefined) throw resourceWithheld(server, uri, reason);
-  }
-  if (prompt !== undefined) {
-    const reason = port.catalog.refusalOf(server, "prompts", prompt);
-    if (reason !== undefined) throw promptWithheld(server, prompt, reason);
-  }
+  if (uri !== undefined) port.assertOffered(server, "resources", uri);
+  if (prompt !== undefined) port.assertOffered(server, "prompts", prompt);
   const suited = await port.connectionFor(connection, hooks, wait);
   const limits = {
     timeoutMs: wait.timeoutMs ?? timeoutMs,

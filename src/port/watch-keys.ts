@@ -36,11 +36,6 @@ function userOf(kind: string, key: string): string | undefined {
   }
 }
 
-/** What of a port concerns records that other processes change. */
-type WatchedPort = PortCore & {
-  readonly saved: { tokensChanged(): void; serverChanged(key: string): void } | undefined;
-};
-
 const kindOf = (prefix: string): string => prefix.slice(0, -"/x/".length);
 const TOKENS = kindOf(tokensPrefix("x"));
 const SERVERS = kindOf(userPrefix("servers", "x"));
@@ -51,17 +46,19 @@ const SERVERS = kindOf(userPrefix("servers", "x"));
  */
 export function watchRecords(
   parts: SharedParts,
-  portOf: (principal: string | undefined) => WatchedPort | undefined,
+  portOf: (principal: string | undefined) => PortCore | undefined,
 ): () => void {
   const { pins, restore } = parts.settings;
-  const watch = (kind: string, changed: (port: WatchedPort, key: string) => void) =>
+  const watch = (kind: string, changed: (port: PortCore, key: string) => void) =>
     watchKeys(parts, `${kind}/`, (key) => {
       const port = portOf(userOf(kind, key));
       if (port !== undefined) changed(port, key);
     });
   const stops = [
-    watch(TOKENS, ({ saved }) => saved?.tokensChanged()),
-    ...(restore === false ? [] : [watch(SERVERS, ({ saved }, key) => saved?.serverChanged(key))]),
+    watch(TOKENS, ({ saved }) => void saved?.state.then((state) => state?.tokensChanged())),
+    ...(restore === false
+      ? []
+      : [watch(SERVERS, ({ saved }, key) => void saved?.state.then((state) => state?.serverChanged(key)))]),
     ...(pins === "off" ? [] : [watch("pins", pinChanged)]),
   ];
   return () => {

@@ -27,8 +27,7 @@ export async function readResource(
     // A new connection clears the cache, so connect before the read begins.
     if (connection.session === undefined)
       await connection.acquire({ timeoutMs: port.parts.settings.timeoutMs, ...wait });
-    const reason = port.catalog.refusalOf(server, "resources", uri);
-    if (reason !== undefined) throw resourceWithheld(server, uri, reason);
+    port.assertOffered(server, "resources", uri);
     const begun = port.resourceCache.begin();
     try {
       const result = await port.ask(connection, { method: "resources/read", params: { uri }, uri }, wait);
@@ -99,15 +98,6 @@ function meant(name: string, names: readonly string[]): string {
   const [close] = suggest(name, names);
   return close === undefined ? "" : `; did you mean ${close}?`;
 }
-
-/** The error for a resource that the scan withholds. */
-export const resourceWithheld = (server: string, uri: string, reason: string): CatalogError =>
-  new CatalogError({
-    code: "RESOURCE_NOT_FOUND",
-    server,
-    what: `The resource ${uri} is withheld: ${reason}`,
-    reason,
-  });
 
 /** The error for a URI or a template that the server does not have. */
 export function resourceMissing(

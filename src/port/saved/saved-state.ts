@@ -123,7 +123,7 @@ export class SavedState {
       for (const port of ports) {
         const config = port.pool.configOf(news.name);
         if (config === undefined || port.reads === "needed") continue;
-        await port.saved?.restoreLists([config]);
+        await (await port.saved?.state)?.restoreLists([config]);
         if (settings.restore === "connect" && isStartable(config))
           void port.pool.connect([port.pool.require(news.name)]);
       }
