@@ -40,24 +40,12 @@ export interface OAuthStatus {
   readonly expiresAt?: number | undefined;
 }
 
-export interface ServerOAuth {
-  /** Sends a request to the MCP endpoint with the current credentials. */
-  readonly send: AuthorizedSend;
-  status(): Promise<OAuthStatus>;
-  /** The URL of a login that was started, in any process, and not finished yet. */
-  loginUrl(): Promise<string | undefined>;
-  /** Finishes a login with the parameters of its callback: checks them, exchanges the code, saves the tokens. */
-  finish(params: URLSearchParams, onSpent?: () => void): Promise<void>;
-  /** Revokes the tokens if the authorization server supports it, and deletes everything stored for this server and user. */
-  logOut(): Promise<void>;
-  /** Whether the store has other tokens than the last rejected ones, so that another attempt makes sense. */
-  hasNewCredentials(): Promise<boolean>;
-}
+export type ServerOAuth = ReturnType<typeof createServerOAuth>;
 
 /** Give up after this many challenges to one request. */
 const MAX_SENDS = 5;
 
-export function createServerOAuth(context: OAuthContext): ServerOAuth {
+export function createServerOAuth(context: OAuthContext) {
   const tokens = new AccessTokens(context);
   const limit = new AuthorizationLimit(() => nowOf(context));
   const parts: AuthorizeParts = { context, tokens, limit };
@@ -106,10 +94,13 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   };
 
   return {
-    send,
+    /** Sends a request to the MCP endpoint with the current credentials. */
+    send: send satisfies AuthorizedSend,
     status: () => named(statusOf(context, tokens)),
+    /** The URL of a login that was started, in any process, and not finished yet. */
     loginUrl: () => named(findOpenLogin(context).then((login) => login?.authUrl)),
-    async finish(params, onSpent) {
+    /** Finishes a login with the parameters of its callback: checks them, exchanges the code, saves the tokens. */
+    async finish(params: URLSearchParams, onSpent?: () => void): Promise<void> {
       const { store, http, identity, principal, now, observe } = context;
       const accepts = (login: FinishedAuthorization) =>
         login.identity === identity && login.principal === principal;
@@ -117,11 +108,13 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
       // Cache the tokens now, in case the store fails before the next request.
       await tokens.cache.read().catch(() => {});
     },
-    async logOut() {
+    /** Revokes the tokens if the authorization server supports it, and deletes everything stored for this server and user. */
+    async logOut(): Promise<void> {
       await named(logOut(context, tokens));
       limit.reset();
     },
-    async hasNewCredentials() {
+    /** Whether the store has other tokens than the last rejected ones, so that another attempt makes sense. */
+    async hasNewCredentials(): Promise<boolean> {
       const held = await tokens.cache.read();
       return held !== undefined && !tokens.isRefused(held) && held.record.accessToken !== tokens.lastRefused;
     },

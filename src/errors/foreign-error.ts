@@ -226,7 +226,14 @@ const FAILURES: ReadonlyMap<string, SystemFailure> = new Map(
           unsent: true,
         },
       ],
-      ["UND_ERR_CONNECT_TIMEOUT", { what: "The server did not accept a connection in time", unsent: true }],
+      [
+        "UND_ERR_CONNECT_TIMEOUT",
+        {
+          what: "The server did not accept a connection in time",
+          next: "Check that the server's address can be reached from here",
+          unsent: true,
+        },
+      ],
       [
         "ETIMEDOUT ESOCKETTIMEDOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT",
         { what: "The server did not respond in time" },
@@ -264,6 +271,9 @@ const FAILURES: ReadonlyMap<string, SystemFailure> = new Map(
 /** Errors of the TLS library have codes of their own. */
 const failureOf = (errno: string): SystemFailure | undefined =>
   FAILURES.get(errno.startsWith("ERR_SSL_") ? "EPROTO" : errno);
+
+/** What to do about a system error. */
+export const adviceOn = (errno: string): string | undefined => failureOf(errno)?.next;
 
 /** A retry cannot help before the server's address or certificate changes. */
 export const isPermanentFailure = (errno: string): boolean => failureOf(errno)?.permanent === true;

@@ -1,7 +1,14 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
 import { StateError } from "../../errors/toolport-error.js";
 import { UNKEYED } from "../sealing.js";
-import { type BackendPut, type BackendRecord, keyAfterPrefix, type LeaseRequest } from "../store-backend.js";
+import {
+  type BackendPut,
+  type BackendRecord,
+  keyAfterPrefix,
+  type LeaseHolder,
+  type LeaseRequest,
+  type StoreBackend,
+} from "../store-backend.js";
 
 /** A value of a column or a parameter. */
 type SqlValue = string | number | null;
@@ -84,6 +91,23 @@ const newer = (version: number): StateError =>
     next: "Update Toolport, or use another location for its state; nothing was changed",
   });
 
+type RunStep = <T>(step: (sql: SqlRunner) => T, isDurable?: boolean) => Promise<T>;
+
+/** The methods of a store that read and write records and leases. */
+export const recordMethods = (
+  read: RunStep,
+  write: RunStep,
+  holder: () => LeaseHolder | undefined = () => undefined,
+): Omit<StoreBackend, "durabilityRisk" | "watch" | "close"> => ({
+  get: (key) => read((sql) => getRecord(sql, key)),
+  put: (key, text, { durable, ...conditions }) =>
+    write((sql) => putRecord(sql, { key, text, ...conditions }), durable),
+  delete: (key, { ifVersion }) => write((sql) => deleteRecord(sql, key, ifVersion)),
+  list: (prefix) => read((sql) => listKeys(sql, prefix)),
+  acquireLease: (name, ttlMs) => write((sql) => acquireLease(sql, { name, ttlMs, holder: holder() })),
+  renewLease: (name, fence, ttlMs) => write((sql) => renewLease(sql, { name, fence, ttlMs })),
+});
+
 /** Writes between two prunings. */
 const PRUNE_EVERY = 64;
 /** How long deletions and expired leases are kept. */
@@ -91,7 +115,7 @@ const MEMORY_MS = 3_600_000;
 /** Condition: not expired. Its parameter is the current time. */
 const live = "(expires_at IS NULL OR expires_at > ?)";
 
-export function getRecord(sql: SqlRunner, key: string): BackendRecord | undefined {
+function getRecord(sql: SqlRunner, key: string): BackendRecord | undefined {
   const now = Date.now();
   const [row] = sql.all(
     `SELECT value, version, expires_at FROM toolport_records WHERE key = ? AND ${live}`,
@@ -115,7 +139,7 @@ export function hasSealedRecord(sql: SqlRunner): boolean {
   return row !== undefined;
 }
 
-export function putRecord(
+function putRecord(
   sql: SqlRunner,
   { key, text, ifVersion, ttlMs, lease }: Omit<BackendPut, "durable"> & { key: string; text: string },
 ): number | undefined {
@@ -140,7 +164,7 @@ export function putRecord(
   });
 }
 
-export function deleteRecord(sql: SqlRunner, key: string, ifVersion: number | undefined): boolean {
+function deleteRecord(sql: SqlRunner, key: string, ifVersion: number | undefined): boolean {
   return sql.transaction(() => {
     const now = Date.now();
     const version = readVersion(sql, key, now);
@@ -157,7 +181,7 @@ export function deleteRecord(sql: SqlRunner, key: string, ifVersion: number | un
   });
 }
 
-export function listKeys(sql: SqlRunner, prefix: string): string[] {
+function listKeys(sql: SqlRunner, prefix: string): string[] {
   const end = keyAfterPrefix(prefix);
   const range = end === undefined ? [prefix] : [prefix, end];
   const rows = sql.all(
@@ -168,7 +192,7 @@ export function listKeys(sql: SqlRunner, prefix: string): string[] {
   return rows.map((row) => String(row["key"]));
 }
 
-export function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseRequest): number | undefined {
+function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseRequest): number | undefined {
   return sql.transaction(() => {
     const now = Date.now();
     const [held] = sql.all("SELECT holder FROM toolport_leases WHERE name = ? AND expires_at > ?", name, now);
@@ -188,7 +212,7 @@ export function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseReque
 }
 
 /** Lets the lease run `ttlMs` from now if `fence` is still the last one granted. */
-export function renewLease(
+function renewLease(
   sql: SqlRunner,
   { name, fence, ttlMs }: { name: string; fence: number; ttlMs: number },
 ): boolean {

@@ -14,8 +14,7 @@ import {
   withUnkeyed,
 } from "../../sealing.js";
 import type { StoreBackend } from "../../store-backend.js";
-import * as records from "../sql-records.js";
-import { migrate, type SqlRunner } from "../sql-records.js";
+import { hasSealedRecord, migrate, recordMethods, type SqlRunner } from "../sql-records.js";
 import { checkStoreArguments, hasMethods, KEY_VARIABLE, needs, type StoreKeys } from "../store-arguments.js";
 
 /** The part of a Durable Object's `ctx.storage` that the store uses. */
@@ -93,7 +92,7 @@ function createClearSealer(run: Run, logger: Pick<Logger, "warn">): Sealer {
   return {
     ...unkeyedSealer,
     async seal(recordKey, text) {
-      if (await run(records.hasSealedRecord)) throw lostKey();
+      if (await run(hasSealedRecord)) throw lostKey();
       if (!warned.isGiven) logger.warn(CLEAR_WARNING);
       warned.isGiven = true;
       return unkeyedSealer.seal(recordKey, text);
@@ -141,21 +140,19 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
     });
   };
 
+  const methods = recordMethods(run, run);
   return {
-    get: (key) => run((sql) => records.getRecord(sql, key)),
-    async put(key, text, { ifVersion, ttlMs, lease }) {
-      const version = await run((sql) => records.putRecord(sql, { key, text, ifVersion, ttlMs, lease }));
+    ...methods,
+    async put(key, ...rest) {
+      const version = await methods.put(key, ...rest);
       if (version !== undefined) notify(key);
       return version;
     },
-    async delete(key, { ifVersion }) {
-      const isDeleted = await run((sql) => records.deleteRecord(sql, key, ifVersion));
+    async delete(key, ...rest) {
+      const isDeleted = await methods.delete(key, ...rest);
       if (isDeleted) notify(key);
       return isDeleted;
     },
-    list: (prefix) => run((sql) => records.listKeys(sql, prefix)),
-    acquireLease: (name, ttlMs) => run((sql) => records.acquireLease(sql, { name, ttlMs })),
-    renewLease: (name, fence, ttlMs) => run((sql) => records.renewLease(sql, { name, fence, ttlMs })),
     watch(onChange) {
       own = (key) => onChange(key);
       const listener = own;

@@ -6,15 +6,7 @@ import { sleep } from "../../../util/timers.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { leaseHolder, localSealer, type StoreWarning } from "../local-files.js";
-import {
-  acquireLease,
-  deleteRecord,
-  getRecord,
-  listChanges,
-  listKeys,
-  putRecord,
-  renewLease,
-} from "../sql-records.js";
+import { listChanges, recordMethods } from "../sql-records.js";
 import { checkStoreArguments, needs, type StoreKeys } from "../store-arguments.js";
 import {
   isBusy,
@@ -115,21 +107,17 @@ function createSqliteBackend(
       await sleep(1 + Math.random() * Math.min(2 ** attempt, LONGEST_WAIT_MS));
     }
   };
-  /** A write that need not wait for the disk. */
-  const write = <T>(step: (sql: OpenDatabase["sql"]) => T, isDurable = false): Promise<T> =>
-    run((open) => {
-      open.setDurable(isDurable);
-      return step(open.sql);
-    });
 
   return {
-    get: (key) => run(({ sql }) => getRecord(sql, key)),
-    put: (key, text, { durable, ...conditions }) =>
-      write((sql) => putRecord(sql, { key, text, ...conditions }), durable),
-    delete: (key, { ifVersion }) => write((sql) => deleteRecord(sql, key, ifVersion)),
-    list: (prefix) => run(({ sql }) => listKeys(sql, prefix)),
-    acquireLease: (name, ttlMs) => write((sql) => acquireLease(sql, { name, ttlMs, holder: leaseHolder() })),
-    renewLease: (name, fence, ttlMs) => write((sql) => renewLease(sql, { name, fence, ttlMs })),
+    ...recordMethods(
+      (step) => run(({ sql }) => step(sql)),
+      (step, isDurable = false) =>
+        run((open) => {
+          open.setDurable(isDurable);
+          return step(open.sql);
+        }),
+      leaseHolder,
+    ),
     watch: (onChange) => pollChanges(database, onChange),
     async close() {
       isClosed = true;

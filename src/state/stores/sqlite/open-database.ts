@@ -10,16 +10,7 @@ import { migrate, readSchemaVersion, type SqlRunner } from "../sql-records.js";
 const CHECKED_BYTES = 32 * 1024 * 1024;
 
 /** An open database file. */
-export interface OpenDatabase {
-  readonly sql: SqlRunner;
-  /** False after the file was deleted or replaced: further writes would be lost. */
-  isInPlace(): boolean;
-  /** Whether the next commits wait for the disk. */
-  setDurable(isDurable: boolean): void;
-  /** Changes after another connection has written. */
-  dataVersion(): number;
-  close(): void;
-}
+export type OpenDatabase = ReturnType<typeof toOpenDatabase>;
 
 interface OpenOptions {
   path: string;
@@ -103,7 +94,7 @@ function toOpenDatabase({
   sql: SqlRunner;
   path: string;
   hasLog: boolean;
-}): OpenDatabase {
+}) {
   const { dev, ino } = statSync(path);
   // Without a log a power failure could damage the file if SQLite did not wait for the disk every time.
   let isWaiting = !hasLog;
@@ -112,18 +103,21 @@ function toOpenDatabase({
   sql.all("PRAGMA journal_size_limit = 4194304");
   return {
     sql,
-    isInPlace() {
+    /** False after the file was deleted or replaced: further writes would be lost. */
+    isInPlace(): boolean {
       if (process.platform === "win32") return true; // An open file cannot be deleted there.
       const now = statSync(path, { throwIfNoEntry: false });
       return now?.ino === ino && now.dev === dev;
     },
-    setDurable(isDurable) {
+    /** Whether the next commits wait for the disk. */
+    setDurable(isDurable: boolean): void {
       if (!hasLog || isDurable === isWaiting) return;
       sql.all(`PRAGMA synchronous = ${isDurable ? "FULL" : "NORMAL"}`);
       isWaiting = isDurable;
     },
+    /** Changes after another connection has written. */
     dataVersion: () => Number(sql.all("PRAGMA data_version")[0]?.["data_version"]),
-    close() {
+    close(): void {
       try {
         // SQLite does this at the end of the last connection. @photostructure/sqlite closes a connection for good only when
         // its statements are garbage-collected, and until then the file alone is incomplete.

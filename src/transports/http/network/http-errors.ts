@@ -1,6 +1,11 @@
 /** Errors of HTTP exchanges: unexpected responses, and network failures with whether the request may have been sent. */
 
-import { isBeforeConnection, isPermanentFailure, outcomeOfStatus } from "../../../errors/foreign-error.js";
+import {
+  adviceOn,
+  isBeforeConnection,
+  isPermanentFailure,
+  outcomeOfStatus,
+} from "../../../errors/foreign-error.js";
 import { ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
 import { toPlainText } from "../../to-plain-text.js";
 
@@ -99,24 +104,6 @@ export function parseRetryAfter(value: string | null, now: number = Date.now()):
   return Number.isNaN(at) ? undefined : Math.min(Math.max(at - now, 0), MAX_RETRY_AFTER_MS);
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Check that the server is running and that its address and port are right",
-  ENOTFOUND: "Check the host name in the server's URL",
-  EAI_AGAIN: "Check the name resolution of this machine",
-  ENETUNREACH: "Check the network connection of this machine",
-  EHOSTUNREACH: "Check the network connection of this machine",
-  UND_ERR_CONNECT_TIMEOUT: "Check that the server's address can be reached from here",
-  CERT_HAS_EXPIRED: "The server's certificate has to be renewed",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The server's certificate is for another host name",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "Check the server's certificate, or trust its issuer with NODE_EXTRA_CA_CERTS",
-  SELF_SIGNED_CERT_IN_CHAIN: "Check the server's certificate, or trust its issuer with NODE_EXTRA_CA_CERTS",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "Check the server's certificate, or trust its issuer with NODE_EXTRA_CA_CERTS",
-  EMFILE: "Raise the limit of open files (ulimit -n), or connect fewer servers at once",
-  ENFILE: "This machine has too many files open: end something else first",
-  EPROTO: "Check that the server speaks TLS on this port, or use an http: address",
-};
-
 /** Bun's codes for a failed connection. */
 const BUN_CODES: readonly unknown[] = ["ConnectionRefused", "FailedToOpenSocket"];
 
@@ -150,7 +137,7 @@ export function toNetworkError(
   return new ConnectionError({
     code: "UNREACHABLE",
     what: unsent ? `${host} cannot be reached${reason}` : `The connection to ${host} broke${reason}`,
-    next: errno === undefined ? undefined : ADVICE[errno],
+    next: errno === undefined ? undefined : adviceOn(errno),
     errno,
     // A certificate error does not go away with a retry.
     retryable: errno === undefined || !isPermanentFailure(errno),
@@ -174,7 +161,7 @@ export function connectTimedOut(host: string, timeoutMs: number): ConnectionErro
   return new ConnectionError({
     code: "UNREACHABLE",
     what: `${host} did not accept a connection in ${timeoutMs} ms`,
-    next: ADVICE["UND_ERR_CONNECT_TIMEOUT"],
+    next: adviceOn("UND_ERR_CONNECT_TIMEOUT"),
     errno: "ETIMEDOUT",
     retryable: true,
     outcome: "unsent",
