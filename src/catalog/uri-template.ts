@@ -21,14 +21,6 @@ interface Expression {
   readonly variables: readonly Variable[];
 }
 
-interface UriTemplate {
-  /** All variables, each once, in the order of the template. */
-  readonly names: readonly string[];
-  /** Required variables: all except those of a query. */
-  readonly required: readonly string[];
-  expand(args: TemplateArguments): string;
-}
-
 interface OperatorRules {
   readonly first: string;
   readonly separator: string;
@@ -55,7 +47,7 @@ const MAX_PREFIX = 10_000;
 const VARIABLE = /^[A-Za-z0-9_%][A-Za-z0-9_%.-]*$/;
 
 /** Undefined if the template is invalid. */
-export function parseUriTemplate(template: string): UriTemplate | undefined {
+export function parseUriTemplate(template: string) {
   if (template.length > MAX_LENGTH) return undefined;
   const parts: (string | Expression)[] = [];
   for (let index = 0; index < template.length; ) {
@@ -75,9 +67,11 @@ export function parseUriTemplate(template: string): UriTemplate | undefined {
     ...new Set(some.flatMap(({ variables }) => variables.map(({ name }) => name))),
   ];
   return {
+    /** All variables, each once, in the order of the template. */
     names: namesOf(expressions),
+    /** Required variables: all except those of a query. */
     required: namesOf(expressions.filter(({ operator }) => operator !== "?" && operator !== "&")),
-    expand: (args) =>
+    expand: (args: TemplateArguments): string =>
       parts.map((part) => (typeof part === "string" ? part : expandExpression(part, args))).join(""),
   };
 }

@@ -187,16 +187,15 @@ type BytesPart = Extract<ContentPart, { data: string }>;
 const bytesNote = (part: BytesPart): string =>
   `${part.kind === "blob-resource" ? "" : `${part.kind}, `}${part.mimeType ?? "unknown type"}, ${bytesOf(part.data)} bytes`;
 
-/** Valid bytes. */
-interface MediaBytes {
-  /** Standard base64, padded, without line breaks. */
-  readonly data: string;
-  /** Lower case, without parameters; undefined if neither the server nor the bytes specify it. */
-  readonly mimeType: string | undefined;
-}
-
 /** Either the bytes, or why they cannot be used: the end of a sentence that begins with the block's type. */
-type BytesReading = MediaBytes | { readonly problem: string };
+type BytesReading =
+  | {
+      /** Standard base64, padded, without line breaks. */
+      readonly data: string;
+      /** Lower case, without parameters; undefined if neither the server nor the bytes specify it. */
+      readonly mimeType: string | undefined;
+    }
+  | { readonly problem: string };
 
 /** Types with a known signature, so that a wrong type can be corrected. */
 const RASTER = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);

@@ -152,14 +152,8 @@ export const RPC_ERRORS: ReadonlyMap<number, RpcErrorTraits> = new Map([
 export const traitsOfRpcError = (code: number | undefined): RpcErrorTraits =>
   (code === undefined ? undefined : RPC_ERRORS.get(code)) ?? UNKNOWN;
 
-interface RpcError {
-  code: number;
-  message: string;
-  data?: unknown;
-}
-
 export function fromRpcError(
-  { code, message, data }: RpcError,
+  { code, message, data }: { code: number; message: string; data?: unknown },
   cause: unknown,
   context: ErrorContext,
 ): ToolportError {

@@ -39,12 +39,6 @@ interface Row {
   readonly expiresAt?: number | undefined;
 }
 
-interface LeaseRow {
-  readonly fence: number;
-  readonly expiresAt: number;
-  readonly holder?: string | undefined;
-}
-
 /** The content of a store. */
 export interface StoreContent {
   /** The last version or fence. Neither is ever used twice. */
@@ -52,7 +46,7 @@ export interface StoreContent {
   readonly records: Map<string, Row>;
   /** Undefined if no other process has to detect them. */
   readonly deletions?: Map<string, Pick<Row, "version" | "writtenAt">> | undefined;
-  readonly leases: Map<string, LeaseRow>;
+  readonly leases: Map<string, { fence: number; expiresAt: number; holder?: string | undefined }>;
 }
 
 export const emptyContent = (): StoreContent => ({

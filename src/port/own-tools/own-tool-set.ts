@@ -41,13 +41,22 @@ export interface ShownSelection {
 }
 
 export class OwnToolSet {
-  readonly #deferred: DeferredView;
+  readonly #rules: DeferralRules;
+  /** Of the latest catalog. */
+  #deferred: { tools: readonly ToolInfo[]; deferred: ReadonlySet<ToolInfo> } | undefined;
   readonly #families: readonly { family: OwnToolFamily; infos: readonly ToolInfo[] }[];
   readonly #byName = new Map<string, ServedTool>();
 
   constructor(private readonly port: PortCore) {
-    const { resourcesAsTools, promptsAsTools } = port.parts.settings;
-    this.#deferred = new DeferredView(port);
+    const { resourcesAsTools, promptsAsTools, deferTools } = port.parts.settings;
+    const { mode = "always", above = DEFAULT_ABOVE, alwaysVisible } = readMode(deferTools);
+    const isNamed = compileNames(alwaysVisible ?? []);
+    this.#rules = {
+      mode,
+      above,
+      isAlwaysVisible: ({ name, sourceName }) => isNamed(name) || isNamed(sourceName),
+      serverOf: (name) => port.pool.configOf(name),
+    };
     const families = [
       ...(resourcesAsTools ? [createResourceTools(port, resourcesAsTools)] : []),
       ...(promptsAsTools ? [createPromptTools(port, promptsAsTools)] : []),
@@ -55,7 +64,7 @@ export class OwnToolSet {
     // The same objects every time, because schemas derived from them are cached by object.
     this.#families = families.map((family) => ({ family, infos: family.tools.map(toOwnInfo) }));
     const artifactTool = createArtifactTool(() => port.artifacts);
-    for (const tool of [...this.#deferred.tools(), artifactTool]) this.#byName.set(tool.name, tool);
+    for (const tool of [...this.#searchAndCall(), artifactTool]) this.#byName.set(tool.name, tool);
     for (const { tools, option } of families) {
       const taken = [...this.#byName.keys()];
       assertOwnNames(option, [...taken, ...tools.map(({ name }) => name)]);
@@ -71,7 +80,7 @@ export class OwnToolSet {
 
   /** The selected tools of the port itself. */
   shown({ servers, all, isWanted }: ShownSelection): ToolInfo[] {
-    const deferred = all ? [] : this.#deferred.shown(servers).map(toOwnInfo);
+    const deferred = all ? [] : this.#shownSearchAndCall(servers).map(toOwnInfo);
     const others = this.#families.filter(
       ({ family }) => servers === undefined || family.isCoveredBy(servers),
     );
@@ -82,7 +91,11 @@ export class OwnToolSet {
 
   /** The tools of servers that models do not see until they search for them. */
   deferred(): ReadonlySet<ToolInfo> {
-    return this.#deferred.deferred();
+    if (!this.#defers) return NO_TOOLS;
+    const tools = this.port.catalog.tools();
+    if (this.#deferred?.tools !== tools)
+      this.#deferred = { tools, deferred: chooseDeferred(tools, this.#rules) };
+    return this.#deferred.deferred;
   }
 
   /** The tool of a server that a call refers to; undefined for an own tool, which never waits for a person. */
@@ -124,7 +137,50 @@ export class OwnToolSet {
 
   #find(name: string): ServedTool | undefined {
     const tool = this.#byName.get(name);
-    return tool !== undefined && this.#deferred.owns(tool) && !this.#deferred.isOn ? undefined : tool;
+    const isHidden = (name === SEARCH_TOOLS_NAME || name === CALL_TOOL_NAME) && !this.#defers;
+    return isHidden ? undefined : tool;
+  }
+
+  /** False if no option defers tools, now or later. */
+  get #defers(): boolean {
+    return this.#rules.mode !== "never" || this.port.pool.configs().some(({ defer }) => defer === true);
+  }
+
+  /** The two tools, if this selection of servers needs them. */
+  #shownSearchAndCall(servers: readonly string[] | undefined): OwnTool[] {
+    if (!this.#defers) return [];
+    if (this.#rules.mode === "always") return this.#searchAndCall(servers);
+    const hidden = new Set([...this.deferred()].map(({ server }) => server));
+    const named = this.port.pool.names.filter(
+      (name) => hidden.has(name) && (servers?.includes(name) ?? true),
+    );
+    return named.length === 0 ? [] : this.#searchAndCall(named);
+  }
+
+  /** @param servers that the description names */
+  #searchAndCall(servers: readonly string[] = this.port.pool.names): OwnTool[] {
+    const calls: Record<string, OwnTool["call"]> = {
+      [SEARCH_TOOLS_NAME]: (args, options) => this.#search(args, options),
+      [CALL_TOOL_NAME]: (args, options) => this.#callFound(args, options),
+    };
+    return deferredTools(servers).map((tool) => ({ ...tool, call: calls[tool.name]! }));
+  }
+
+  async #search(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<string> {
+    const { port } = this;
+    await port.bringUp(port.pool.all(), options);
+    const { query, limit } = readSearchArguments(args);
+    const { searchAnswer } = await import("../../catalog/search/search-index.js");
+    return searchAnswer(await port.catalog.search(query, limit));
+  }
+
+  async #callFound(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<ToolResult> {
+    const call = readCallArguments(args);
+    if ("problem" in call) return textResult(call.problem, true);
+    const found = this.port.catalog.entry(call.name)?.info;
+    if (found !== undefined && !isForModel(found))
+      return textResult(`There is no tool named ${JSON.stringify(call.name)}`, true);
+    return this.port.callTool(call.name, call.args, options);
   }
 }
 
@@ -193,83 +249,6 @@ function assertOwnNames(option: string, names: readonly unknown[]): void {
 /** The default of `deferTools.above`. */
 const DEFAULT_ABOVE = 10_000;
 const NO_TOOLS: ReadonlySet<ToolInfo> = new Set();
-
-/** The view that models have when tools are deferred: a search and a call in place of the tools that are not shown. */
-class DeferredView {
-  readonly #rules: DeferralRules;
-  /** Of the latest catalog. */
-  #known: { tools: readonly ToolInfo[]; deferred: ReadonlySet<ToolInfo> } | undefined;
-
-  constructor(readonly port: PortCore) {
-    const {
-      mode = "always",
-      above = DEFAULT_ABOVE,
-      alwaysVisible,
-    } = readMode(port.parts.settings.deferTools);
-    const isNamed = compileNames(alwaysVisible ?? []);
-    this.#rules = {
-      mode,
-      above,
-      isAlwaysVisible: ({ name, sourceName }) => isNamed(name) || isNamed(sourceName),
-      serverOf: (name) => port.pool.configOf(name),
-    };
-  }
-
-  /** False if no option defers tools, now or later. */
-  get isOn(): boolean {
-    return this.#rules.mode !== "never" || this.port.pool.configs().some(({ defer }) => defer === true);
-  }
-
-  /** True for search and call. */
-  owns({ name }: { readonly name: string }): boolean {
-    return name === SEARCH_TOOLS_NAME || name === CALL_TOOL_NAME;
-  }
-
-  /** The two tools, if this selection of servers needs them. */
-  shown(servers: readonly string[] | undefined): OwnTool[] {
-    if (!this.isOn) return [];
-    if (this.#rules.mode === "always") return this.tools(servers);
-    const hidden = new Set([...this.deferred()].map(({ server }) => server));
-    const named = this.port.pool.names.filter(
-      (name) => hidden.has(name) && (servers?.includes(name) ?? true),
-    );
-    return named.length === 0 ? [] : this.tools(named);
-  }
-
-  /** Search and call. @param servers that the description names */
-  tools(servers: readonly string[] = this.port.pool.names): OwnTool[] {
-    const calls: Record<string, OwnTool["call"]> = {
-      [SEARCH_TOOLS_NAME]: (args, options) => this.#search(args, options),
-      [CALL_TOOL_NAME]: (args, options) => this.#call(args, options),
-    };
-    return deferredTools(servers).map((tool) => ({ ...tool, call: calls[tool.name]! }));
-  }
-
-  /** The tools of servers that models do not see until they search for them. */
-  deferred(): ReadonlySet<ToolInfo> {
-    if (!this.isOn) return NO_TOOLS;
-    const tools = this.port.catalog.tools();
-    if (this.#known?.tools !== tools) this.#known = { tools, deferred: chooseDeferred(tools, this.#rules) };
-    return this.#known.deferred;
-  }
-
-  async #search(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<string> {
-    const { port } = this;
-    await port.bringUp(port.pool.all(), options);
-    const { query, limit } = readSearchArguments(args);
-    const { searchAnswer } = await import("../../catalog/search/search-index.js");
-    return searchAnswer(await port.catalog.search(query, limit));
-  }
-
-  async #call(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<ToolResult> {
-    const call = readCallArguments(args);
-    if ("problem" in call) return textResult(call.problem, true);
-    const found = this.port.catalog.entry(call.name)?.info;
-    if (found !== undefined && !isForModel(found))
-      return textResult(`There is no tool named ${JSON.stringify(call.name)}`, true);
-    return this.port.callTool(call.name, call.args, options);
-  }
-}
 
 const readMode = (option: PortSettings["deferTools"] = false): DeferToolsOptions =>
   typeof option === "boolean" ? { mode: option ? "always" : "never" } : option;

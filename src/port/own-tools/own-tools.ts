@@ -205,12 +205,3 @@ export class ExposedServers {
     return { problem: `${what}. ${hint}` };
   }
 }
-
-export const waitOf = ({ signal, timeoutMs }: CallToolOptions): WaitOptions => ({ signal, timeoutMs });
-
-/** The options of the call that also apply to reading. */
-export const accessOf = ({ signal, timeoutMs, context }: CallToolOptions): ReadResourceOptions => ({
-  signal,
-  timeoutMs,
-  context,
-});

@@ -4,7 +4,6 @@ import { didYouMean } from "../../util/suggest.js";
 import { getPrompt } from "../get-prompt.js";
 import type { PortCore } from "../port-core.js";
 import {
-  accessOf,
   cleanText,
   ExposedServers,
   type ItemRules,
@@ -14,7 +13,6 @@ import {
   type ServedTool,
   shownOnly,
   textResult,
-  waitOf,
 } from "./own-tools.js";
 
 const LIST_NAME = "list_prompts";
@@ -43,7 +41,7 @@ function listTool(port: PortCore, servers: ExposedServers, { list = {} }: Prompt
         "identified by mcpServer and name together.",
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
     async call(_args, options, rules) {
-      await port.bringUp(port.pool.all(), waitOf(options));
+      await port.bringUp(port.pool.all(), options);
       const known = await promptsOf(port, servers, rules);
       return JSON.stringify(
         known.map(({ server, name, description, arguments: args = [] }) => ({
@@ -98,7 +96,7 @@ function getTool(
     async call({ mcpServer, name, arguments: given }, options, rules) {
       if (typeof name !== "string" || name === "")
         return textResult("name must be the name of a prompt", true);
-      await port.bringUp(port.pool.all(), waitOf(options));
+      await port.bringUp(port.pool.all(), options);
       const known = await promptsOf(port, servers, rules);
       const owners = known.flatMap((prompt) => (prompt.name === name ? [prompt.server] : []));
       const shown = rules && [...new Set(known.map((prompt) => prompt.server))];
@@ -108,7 +106,7 @@ function getTool(
       const args = readTexts(given);
       await rules?.check({ server, prompt: name, args });
       try {
-        const { messages } = await getPrompt(port, { server, name, args }, accessOf(options));
+        const { messages } = await getPrompt(port, { server, name, args }, options);
         return JSON.stringify(messages);
       } catch (error) {
         if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS")

@@ -6,7 +6,6 @@ import { didYouMean, suggest } from "../../util/suggest.js";
 import type { PortCore } from "../port-core.js";
 import { readResource } from "../resources/read-resource.js";
 import {
-  accessOf,
   cleanText,
   ExposedServers,
   type ListedResource,
@@ -18,7 +17,6 @@ import {
   type ServedTool,
   shownOnly,
   textResult,
-  waitOf,
 } from "./own-tools.js";
 
 const LIST_NAME = "list_resources";
@@ -81,7 +79,7 @@ function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): 
     description,
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
     call: async (_args, options, rules) =>
-      present(await shownOnly(rules, await access.list(waitOf(options)), itemOf)),
+      present(await shownOnly(rules, await access.list(options), itemOf)),
   };
 }
 
@@ -118,7 +116,7 @@ function readTool(
     async call({ mcpServer, uri }, callOptions, rules) {
       if (typeof uri !== "string" || uri === "")
         return textResult("uri must be the address of a resource", true);
-      await port.bringUp(port.pool.all(), waitOf(callOptions));
+      await port.bringUp(port.pool.all(), callOptions);
       const all = await shownOnly(rules, listed(port, servers), itemOf);
       const owners = all.flatMap((resource) => (resource.uri === uri ? [resource.mcpServer] : []));
       const shown = rules && [...new Set(all.map((resource) => resource.mcpServer))];
@@ -128,7 +126,7 @@ function readTool(
       const wanted = { server, uri };
       const sent = (await rules?.check(wanted)) ?? wanted;
       try {
-        const contents = await access.read(server, sent.uri, accessOf(callOptions));
+        const contents = await access.read(server, sent.uri, callOptions);
         return await present(contents, { server, uri });
       } catch (error) {
         if (!(error instanceof CatalogError) || error.code !== "RESOURCE_NOT_FOUND") throw error;

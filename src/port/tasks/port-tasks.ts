@@ -247,21 +247,20 @@ class TaskRecords {
   /** Never throws: a task runs even if it cannot be saved. */
   async save(config: ServerConfig, record: TaskRecord): Promise<void> {
     const ttlMs = record.ttlMs === null ? MAX_AGE_MS : Math.min(record.ttlMs + GRACE_MS, MAX_AGE_MS);
-    try {
-      // Secret, because the id alone gives access to the result.
-      await this.store.put(this.#key(config, record.taskId), record, { secret: true, ttlMs });
-    } catch (error) {
-      this.warn(config.name, `A task could not be saved: ${toToolportError(error).message}`);
-    }
+    // Secret, because the id alone gives access to the result.
+    const saving = this.store.put(this.#key(config, record.taskId), record, { secret: true, ttlMs });
+    await this.#warnOf(saving, config, "saved");
   }
 
   /** Never throws. */
   async delete(config: ServerConfig, taskId: string): Promise<void> {
-    try {
-      await this.store.delete(this.#key(config, taskId));
-    } catch (error) {
-      this.warn(config.name, `A task could not be deleted from the store: ${toToolportError(error).message}`);
-    }
+    await this.#warnOf(this.store.delete(this.#key(config, taskId)), config, "deleted from the store");
+  }
+
+  async #warnOf(work: Promise<unknown>, { name }: ServerConfig, what: string): Promise<void> {
+    await work.catch((error: unknown) =>
+      this.warn(name, `A task could not be ${what}: ${toToolportError(error).message}`),
+    );
   }
 
   /** All tasks of these servers, oldest first, with the current names of the servers. */

@@ -19,18 +19,14 @@ import type {
 } from "../schema-validator.js";
 import { builtInParts, ownParts, type Part, PartNotCheckable, type SchemaParts } from "./schema-parts.js";
 
-/** The user's validator, and the check that calls it. */
-interface OwnValidator {
-  readonly validator: SchemaValidatorFactory;
-  readonly check: SchemaCheck;
-}
-
 /** How long a schema on which a repairValue timed out is not tried again. */
 const SLOW_FOR_MS = 60_000;
 const slowUntil = new WeakMap<SchemaParts, number>();
 
-/** Creates a repairer with its own cache of lenient schemas. */
-export function createRepairer(own: OwnValidator | undefined): Repairer {
+/** Creates a repairer with its own cache of lenient schemas. @param own the user's validator, and the check that calls it */
+export function createRepairer(
+  own: { readonly validator: SchemaValidatorFactory; readonly check: SchemaCheck } | undefined,
+): Repairer {
   const builtIn = oncePerObject(builtInParts);
   const owned = own && oncePerObject((schema: JsonSchema) => ownParts(own.validator, schema, own.check));
 
@@ -461,14 +457,11 @@ function isOneItem(value: unknown): boolean {
 /** The letters and digits of a name: `maxResults` and `max_results` have the same. */
 export const lettersOf = (name: string): string => name.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 
-/** A value and the change that makes it, in the order of the rules. */
-interface Candidate {
-  readonly value: unknown;
-  readonly change: ArgumentRepair["change"];
-}
-
-/** The candidates that the rules produce for one value, best first. */
-export function* candidatesFor(value: unknown, nodes: readonly SchemaNode[]): Generator<Candidate> {
+/** The candidates that the rules produce for one value, best first, each with the change that makes it. */
+export function* candidatesFor(
+  value: unknown,
+  nodes: readonly SchemaNode[],
+): Generator<{ readonly value: unknown; readonly change: ArgumentRepair["change"] }> {
   const kinds = allowedKinds(nodes);
   if (typeof value === "string") {
     if (!kinds.has("string")) {

@@ -89,11 +89,6 @@ export function postgresStore(
 /** Interval at which this process deletes records and leases that expired long ago. */
 const SWEEP_EVERY_MS = 600_000;
 
-interface Query {
-  text: string;
-  values: readonly unknown[];
-}
-
 const idOf = (key: string): Buffer => createHash("sha256").update(key).digest();
 
 function createPostgresBackend(source: PostgresSource, tables: TableNames): StoreBackend {
@@ -127,7 +122,7 @@ function createPostgresBackend(source: PostgresSource, tables: TableNames): Stor
     return `toolport_${rows[0].oid}`;
   };
 
-  const run = (query: (channel: string) => Query) =>
+  const run = (query: (channel: string) => { text: string; values: readonly unknown[] }) =>
     use(async (client, notices) => {
       const { text, values } = query(notices);
       return await client.query(text, [...values]);
