@@ -6,6 +6,7 @@ import type { ListKey } from "../catalog/server-lists.js";
 import { ConnectionPool, startUpkeep } from "../connection/connection-pool.js";
 import type { ConnectionParts } from "../connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
 import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAnswer, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
@@ -20,7 +21,7 @@ import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
 import { configFor } from "./principal.js";
 import { Subscriptions } from "./resources/subscriptions.js";
-import { PortSaved } from "./saved/port-saved.js";
+import type { SavedState } from "./saved/saved-state.js";
 import type { SharedParts } from "./shared-parts.js";
 import { PortTasks } from "./tasks/port-tasks.js";
 
@@ -40,7 +41,7 @@ const needCode = loadOnce(() => import("./need-lists.js"));
 export class Port extends PortCore {
   readonly catalog: Catalog;
   readonly pool: ConnectionPool;
-  readonly saved: PortSaved | undefined;
+  readonly saved: ReturnType<typeof savedRecords> | undefined;
   readonly #stopUpkeep: () => void;
   // The others are created on first use, because many users are idle.
   #pipeline: Pipeline | undefined;
@@ -59,7 +60,7 @@ export class Port extends PortCore {
     // Reports at once what is wrong with their options, which are those of all users.
     if (this.principal === undefined) void [this.pipeline, this.own];
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
-    this.saved = settings.isSaved ? new PortSaved(this, parent, watching) : undefined;
+    this.saved = settings.isSaved ? savedRecords(this, parent, watching) : undefined;
     this.#stopUpkeep = startUpkeep(
       this.pool,
       { healthCheckMs: settings.healthCheck?.intervalMs, idleTimeoutMs: settings.idleTimeoutMs },
@@ -313,4 +314,31 @@ export class Port extends PortCore {
       },
     });
   }
+}
+
+/**
+ * The saved state of a port, loaded only if the program has configured a store.
+ *
+ * @param watching settles when changes of other processes are noticed: what is read after that misses none
+ */
+function savedRecords(port: PortCore, parent: PortCore | undefined, watching: Promise<unknown> | undefined) {
+  const { settings, warn } = port.parts;
+  let isRestoring = settings.restore !== false;
+  const state = Promise.all([import("./saved/saved-state.js"), watching]).then(
+    ([code]): SavedState | undefined => new code.SavedState(port, parent),
+    (error: unknown) => {
+      warn(undefined, `Saved state cannot be used: ${toToolportError(error).message}`);
+      return undefined;
+    },
+  );
+  return {
+    state,
+    get isRestoring() {
+      return isRestoring;
+    },
+    restored: state.then(async (saved) => {
+      await saved?.restored;
+      isRestoring = false;
+    }),
+  };
 }
