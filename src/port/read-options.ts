@@ -97,8 +97,8 @@ const RESULT_SIZE_OPTIONS = {
   onSpill: { read: readFunction },
 } as const satisfies OptionTable<ResultSizeOptions>;
 
-/** All options of `createToolport`. A new option is a row here, and a field with its documentation in `options.ts`. */
-export const PORT_OPTIONS = {
+// One table for each section of docs/options.md.
+const SERVER_OPTIONS = {
   mcpServers: { partOf: "servers" },
   store: { read: readStore },
   restore: { read: readChoice(["lazy", "connect"], (value) => value === false), default: "lazy" },
@@ -111,7 +111,9 @@ export const PORT_OPTIONS = {
   fetch: { read: readFunction },
   proxy: { read: readProxy },
   maxSockets: { read: readMaxSockets },
+} as const satisfies Partial<OptionTable<ToolportOptions, ChangedOptions>>;
 
+const CATALOG_OPTIONS = {
   prefix: { read: readFlag, default: true },
   // Unlike other texts, it may be empty.
   additionalToolNamePrefix: {
@@ -133,7 +135,9 @@ export const PORT_OPTIONS = {
     read: readObject(RESOURCE_TOOLS_OPTIONS, { or: (value) => isBoolean(value) || isFunction(value) }),
   },
   promptsAsTools: { read: readObject(PROMPT_TOOLS_OPTIONS, { or: isBoolean }) },
+} as const satisfies Partial<OptionTable<ToolportOptions>>;
 
+const CALL_OPTIONS = {
   timeoutMs: { read: readTimeLimit, default: 60_000 },
   maxTimeoutMs: { read: readTimeLimit, default: 300_000 },
   approve: { read: readUnchecked },
@@ -150,7 +154,9 @@ export const PORT_OPTIONS = {
   checkArguments: { read: readChoice(["repair", "strict", "off"]), default: "repair" },
   validator: { read: readUnchecked },
   onProgress: { read: readFunction },
+} as const satisfies Partial<OptionTable<ToolportOptions>>;
 
+const SERVER_REQUEST_OPTIONS = {
   onElicitation: { read: readUnchecked },
   onSampling: { read: readUnchecked },
   roots: { read: readUnchecked },
@@ -161,6 +167,14 @@ export const PORT_OPTIONS = {
     read: readIf(isLogger, "must have the methods debug, info, warn and error"),
     default: silentLogger,
   },
+} as const satisfies Partial<OptionTable<ToolportOptions>>;
+
+/** All options of `createToolport`. A new option is a row in one of the tables above. */
+export const PORT_OPTIONS = {
+  ...SERVER_OPTIONS,
+  ...CATALOG_OPTIONS,
+  ...CALL_OPTIONS,
+  ...SERVER_REQUEST_OPTIONS,
 } as const satisfies OptionTable<ToolportOptions, ChangedOptions>;
 
 /** The options whose type is another one after reading. */
