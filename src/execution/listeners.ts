@@ -1,8 +1,9 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
-import type { WatchedCall } from "./run-watched.js";
+import { onSharedAbort } from "../util/timers.js";
 import type { CallAnswer, CallAttempt, CallStep, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */
@@ -255,7 +256,7 @@ export function listenerStep(observe: ObserveCall): CallStep {
         const observed = { ...call, onSent };
         answer = await (watched === undefined
           ? next(observed)
-          : (await import("./run-watched.js")).runWatched(next, observed, watched));
+          : runWatched(next, observed, watched));
         return answer.result;
       },
       {
@@ -293,3 +294,42 @@ function eventOf(call: ToolCall, sent: ToolCall): CallEvent {
     ...(suspension?.answeredBy !== undefined && { answeredBy: suspension.answeredBy }),
   };
 }
+
+/** A call whose progress has listeners. */
+interface WatchedCall {
+  /** Aborts with the reason as a text when a listener cancels the call. */
+  readonly signal: AbortSignal;
+  progressed(progress: Progress): void;
+}
+
+/** Passes progress on to the listeners, and ends the call when one of them cancels it. */
+async function runWatched(
+  next: (call: ToolCall) => Promise<CallAnswer>,
+  call: ToolCall,
+  watched: WatchedCall,
+): Promise<CallAnswer> {
+  const { signal, onProgress } = call.options;
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  const cancel = () => controller.abort(cancelled(call, String(watched.signal.reason)));
+  const stop = signal && onSharedAbort(signal, abort);
+  if (signal?.aborted) abort();
+  if (watched.signal.aborted) cancel();
+  watched.signal.addEventListener("abort", cancel, { once: true });
+  const options = {
+    ...call.options,
+    signal: controller.signal,
+    onProgress(progress: Progress) {
+      watched.progressed(progress);
+      return onProgress?.(progress);
+    },
+  };
+  try {
+    return await next({ ...call, options });
+  } finally {
+    stop?.();
+  }
+}
+
+const cancelled = ({ tool: { server, sourceName } }: ToolCall, why: string): ToolCallError =>
+  new ToolCallError({ code: "REFUSED", server, tool: sourceName, what: why, outcome: "unknown" });

@@ -33,17 +33,17 @@ export interface RequestContext {
   readonly server: string;
   readonly clock: DeadlineClock;
   /** Last activity of the server that the request does not see itself (`performance.now()`). */
-  lastActivityAt(): number;
+  readonly lastActivityAt?: (() => number) | undefined;
   /** Removes secrets from text of the server. */
   redact(text: string): string;
   /** Removes secrets from a `ToolportError`. Returns any other value unchanged. */
   redactError<Value>(error: Value): Value;
   /** When the last message arrived on the connection (`performance.now()`). */
-  lastReceivedAt(): number;
+  readonly lastReceivedAt: number;
   /** Cancels the request at the server. Returns true if the request was certainly never sent. */
   cancel(id: string, why: GiveUpReason): boolean;
   /** Called when the request timed out and no message had arrived for as long as its timeout. */
-  silent(): void;
+  readonly onsilence?: (() => void) | undefined;
 }
 
 /** Progress is passed on without a limit up to this count, then at most once per `REPORT_EVERY_MS`. */
@@ -111,7 +111,7 @@ export class PendingRequest implements TimedRequest {
     if (this.quiet) return;
     const now = performance.now();
     const waitedMs = Math.min(now - this.#startedAt, this.#limits.timeoutMs);
-    if (now - this.#context.lastReceivedAt() >= waitedMs) this.#context.silent();
+    if (now - this.#context.lastReceivedAt >= waitedMs) this.#context.onsilence?.();
   }
 
   /** The call that the request was sent for. */
@@ -185,7 +185,7 @@ export class PendingRequest implements TimedRequest {
 
   dueAt(): number {
     const { timeoutMs, maxTimeoutMs } = this.#limits;
-    const lastActivity = Math.max(this.#lastProgressAt, this.#context.lastActivityAt());
+    const lastActivity = Math.max(this.#lastProgressAt, this.#context.lastActivityAt?.() ?? 0);
     return Math.min(lastActivity + timeoutMs, this.#startedAt + maxTimeoutMs) + this.#extraMs;
   }
 

@@ -3,11 +3,11 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
-import { parseJson } from "../../util/json.js";
+import { isRecord, parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
 import {
   type AuthorizedSend,
-  findResponse,
+  asRpcError,
   type GiveUpReason,
   type ServerSendOptions,
   type ServerTransport,
@@ -333,7 +333,7 @@ async function readJson(context: EndpointContext, response: WireResponse, own: O
   const body = text === undefined ? undefined : parseJson(text);
   const found = body === undefined ? undefined : findResponse(own.id, body);
   if (found !== undefined) {
-    for (const message of "jsonrpc" in found ? [found] : found) context.onMessage(message, own);
+    for (const message of found) context.onMessage(message, own);
     return;
   }
   const why =
@@ -345,6 +345,27 @@ async function readJson(context: EndpointContext, response: WireResponse, own: O
           ? "is not valid JSON"
           : "does not answer the request";
   throw badResponse({ response, why, bytes: text === undefined ? undefined : bytes, redact });
+}
+
+/** Maximum number of messages in a batch, which only servers of old revisions send. */
+const MAX_BATCH = 1_000;
+
+/**
+ * Finds the response to request `id` in a JSON body. Any other message would be dropped silently, and the request would
+ * wait for its timeout. An error without an id (the server could not parse the request) gets this id. Returns undefined
+ * if there is no response.
+ */
+function findResponse(id: RequestId, body: unknown): readonly JSONRPCMessage[] | undefined {
+  if (Array.isArray(body)) {
+    const fits = body.length <= MAX_BATCH && body.every((one) => isRecord(one) && one["jsonrpc"] === "2.0");
+    return fits && body.some((one) => one.id === id && !("method" in one)) ? body : undefined;
+  }
+  if (!isRecord(body) || body["jsonrpc"] !== "2.0" || "method" in body) return undefined;
+  if (body["id"] === id) return [body as JSONRPCMessage];
+  const error = asRpcError(body);
+  return error !== undefined && (error.id === null || error.id === undefined)
+    ? [{ ...error, id } as JSONRPCMessage]
+    : undefined;
 }
 
 /** Sends a notification, or a response to a request of the server. Resolves when the server has accepted it. */
