@@ -213,7 +213,11 @@ function toAnswer(call: ResolvedCall, raw: RawResult): CallAnswer {
   }
   const made = toToolResult(raw, tool.server);
   const result = options.task ? withoutReceipt(call, made, raw) : made;
-  const isOwn = call.hooks !== undefined && isUnanswered(raw);
+  // The server asks for input, or has begun a task: a caller with hooks goes on itself.
+  const isOwn =
+    call.hooks !== undefined &&
+    (raw["resultType"] === "input_required" ||
+      (raw["content"] === undefined && readCreatedTask(raw) !== undefined));
   // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`, which keeps caches from sharing it.
   if (isOwn || dependsOnInput(raw)) {
     const marked = { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } };
@@ -278,11 +282,6 @@ function requestTask(
   // At least as long as the caller waits.
   return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
 }
-
-/** The server asks for input, or has begun a task. */
-const isUnanswered = (raw: RawResult): boolean =>
-  raw["resultType"] === "input_required" ||
-  (raw["content"] === undefined && readCreatedTask(raw) !== undefined);
 
 /** The server announces a task in a form that is not supported. */
 const malformedTask = ({ tool }: ToolCall, raw: RawResult): ToolportError =>

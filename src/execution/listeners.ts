@@ -1,7 +1,8 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
+
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
-import { ToolCallError } from "../errors/toolport-error.js";
 import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
 import { onSharedAbort } from "../util/timers.js";
 import type { CallAnswer, CallAttempt, CallStep, ToolCall } from "./tool-call.js";
@@ -254,9 +255,7 @@ export function listenerStep(observe: ObserveCall): CallStep {
       eventOf(call, call),
       async (watched) => {
         const observed = { ...call, onSent };
-        answer = await (watched === undefined
-          ? next(observed)
-          : runWatched(next, observed, watched));
+        answer = await (watched === undefined ? next(observed) : runWatched(next, observed, watched));
         return answer.result;
       },
       {

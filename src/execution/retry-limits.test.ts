@@ -120,4 +120,3 @@ test("a recovery uses up a resend", () => {
   expect([resends.take(), resends.takeHealing()]).toEqual([true, false]);
   expect(createResends(1).takeHealing()).toBe(false);
 });
-

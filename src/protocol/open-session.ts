@@ -21,7 +21,12 @@ import {
   type SsePath,
 } from "./era.js";
 import { createLazyClient, handshake, isModernPin } from "./handshake.js";
-import { type InvalidMessageSource, type LiveTap, type MessageTap, RequestChannel } from "./request-channel.js";
+import {
+  type InvalidMessageSource,
+  type LiveTap,
+  type MessageTap,
+  RequestChannel,
+} from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { Session } from "./session.js";

@@ -179,28 +179,65 @@ class HttpTransport implements ServerTransport {
     this.onclose?.();
   }
 
+  /** Resolves when the response has been passed on, or its stream has started. */
   async #request(
     message: JSONRPCMessage & { id: RequestId; method: string },
-    options: ServerSendOptions | undefined,
+    options: ServerSendOptions = {},
   ): Promise<void> {
     const context = this.#context;
-    const { endpoint, requests } = context;
-    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message as object);
+    const { endpoint, requests, messageHeaders, redact } = context;
+    const { method } = message;
+    if (method === "initialize") this.#acceptsRequests = hasCapabilities(message as object);
     const modern = ownVersion(message) !== undefined;
-    const own = requests.add({ id: message.id, modern, options, exchange: endpoint.begin() });
-    if (options?.resumptionToken !== undefined) {
-      own.token = options.resumptionToken;
-      own.streamEnded = true;
-      if (isResumable(own)) void this.#streams.resume(own);
-      else requests.cut(own);
-      return;
-    }
+    const exchange = endpoint.begin();
+    const own = requests.add({ id: message.id, modern, options, exchange });
+    if (options.resumptionToken !== undefined) return this.#resume(own, options.resumptionToken);
+    const { headers } = options;
+    let streaming = false;
     try {
-      await postRequest(context, this.#streams, own, message);
+      const request: EndpointRequest = {
+        method: "POST",
+        fields: messageHeaders.forMessage(message, headers),
+        body: JSON.stringify(message),
+        exchange,
+        background: method === LISTEN_METHOD || options.background === true,
+        authorization: headers && ownAuthorization(headers),
+        resends: options.resends,
+        isControl: CONTROL_METHODS.has(method),
+      };
+      const response = await endpoint.send(request);
+      const { status } = response;
+      if (status < 200 || status >= 300)
+        return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
+      if (method === "initialize")
+        messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
+      // The response arrives on the listening stream.
+      if (status === 202) return discardBody(response);
+      const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
+      if (type === "text/event-stream") {
+        streaming = true;
+        return this.#streams.read(own, response.body);
+      }
+      if (type === "application/json") return await readJson(context, response, own);
+      const bytes = await readShortBody(response);
+      throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
     } catch (error) {
       requests.settle(own);
       if (!isAbandoned(error)) throw error;
+    } finally {
+      if (!streaming) {
+        endpoint.release(exchange);
+        requests.ended(own);
+      }
     }
+  }
+
+  /** Asks for the rest of an earlier response. */
+  #resume(own: OpenRequest, token: string): void {
+    own.token = token;
+    own.streamEnded = true;
+    if (isResumable(own)) void this.#streams.resume(own);
+    else this.#context.requests.cut(own);
   }
 
   async #notify(message: JSONRPCMessage, options: ServerSendOptions | undefined): Promise<void> {
@@ -270,52 +307,6 @@ const LISTEN_METHOD = "subscriptions/listen";
 
 /** Short requests on which the connection depends: they do not wait for a socket behind calls. */
 const CONTROL_METHODS: ReadonlySet<string> = new Set(["initialize", "ping", "server/discover"]);
-
-/** Resolves when the response has been passed on, or its stream has started. */
-async function postRequest(
-  context: EndpointContext,
-  streams: EndpointStreams,
-  own: OpenRequest,
-  message: JSONRPCMessage & { readonly method: string },
-): Promise<void> {
-  const { endpoint, messageHeaders, redact } = context;
-  const { exchange } = own;
-  const given = own.options?.headers;
-  let streaming = false;
-  try {
-    const request: EndpointRequest = {
-      method: "POST",
-      fields: messageHeaders.forMessage(message, given),
-      body: JSON.stringify(message),
-      exchange,
-      background: message.method === LISTEN_METHOD || own.options?.background === true,
-      authorization: given && ownAuthorization(given),
-      resends: own.options?.resends,
-      isControl: CONTROL_METHODS.has(message.method),
-    };
-    const response = await endpoint.send(request);
-    const { status } = response;
-    if (status < 200 || status >= 300)
-      return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
-    if (message.method === "initialize")
-      messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
-    // The response arrives on the listening stream.
-    if (status === 202) return discardBody(response);
-    const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
-    if (type === "text/event-stream") {
-      streaming = true;
-      return streams.read(own, response.body);
-    }
-    if (type === "application/json") return await readJson(context, response, own);
-    const bytes = await readShortBody(response);
-    throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
-  } finally {
-    if (!streaming) {
-      endpoint.release(exchange);
-      context.requests.ended(own);
-    }
-  }
-}
 
 /** Throws if the body is not a response to the request. */
 async function readJson(context: EndpointContext, response: WireResponse, own: OpenRequest): Promise<void> {
