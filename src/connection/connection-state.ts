@@ -1,5 +1,5 @@
 /** The states of a connection, and the transitions between them. */
-import type { ServerConfig } from "../config/server-config.js";
+import type { MessageTap, ServerConfig } from "../config/server-config.js";
 import {
   AuthError,
   ConfigError,
@@ -11,7 +11,7 @@ import type { LogLevel } from "../model/log-levels.js";
 import type { Era, EraMemory, RememberedEra } from "../protocol/era.js";
 import { slowStart } from "../protocol/handshake.js";
 import type { OpenOptions } from "../protocol/open-session.js";
-import type { InvalidMessageSource, LiveTap, MessageTap } from "../protocol/request-channel.js";
+import type { InvalidMessageSource, LiveTap } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
 import type { TransportContext } from "../transports/server-transport.js";
 

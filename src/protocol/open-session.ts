@@ -2,7 +2,7 @@
 
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
-import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
+import type { HttpConfig, MessageTap, ServerConfig, SseConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
@@ -21,12 +21,7 @@ import {
   type SsePath,
 } from "./era.js";
 import { createLazyClient, handshake, isModernPin } from "./handshake.js";
-import {
-  type InvalidMessageSource,
-  type LiveTap,
-  type MessageTap,
-  RequestChannel,
-} from "./request-channel.js";
+import { type InvalidMessageSource, type LiveTap, RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { Session } from "./session.js";

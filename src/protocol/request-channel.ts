@@ -7,6 +7,7 @@
  */
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
+import type { MessageTap } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
 import type {
@@ -42,8 +43,6 @@ export interface ChannelRequestOptions extends RequestLimits {
   /** Keeps reporting progress after the response until this signal aborts: the response may be a task. */
   progressUntil?: AbortSignal | undefined;
 }
-
-export type MessageTap = (direction: "sent" | "received", message: JSONRPCMessage) => void;
 
 export interface LiveTap {
   /** Asked for every message, because it may change. */
