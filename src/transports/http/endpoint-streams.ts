@@ -350,7 +350,10 @@ export class ReconnectTimers {
 }
 
 /** Undefined if the event contains no message: another type, no data, or not JSON-RPC (which is reported). */
-function readMessage({ type, data }: ServerEvent, context: EndpointContext): JSONRPCMessage | undefined {
+export function readMessage(
+  { type, data }: ServerEvent,
+  context: Pick<EndpointContext, "onDiscard" | "onError">,
+): JSONRPCMessage | undefined {
   if (data === undefined || data === "" || (type !== "" && type !== "message")) return undefined;
   const parsed = parseMessage(data);
   if (parsed !== undefined && !(parsed instanceof Set)) return parsed as JSONRPCMessage;

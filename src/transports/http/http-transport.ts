@@ -6,7 +6,6 @@ import { ConnectionError, type ToolportError } from "../../errors/toolport-error
 import { isRecord, parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
 import {
-  type AuthorizedSend,
   asRpcError,
   type GiveUpReason,
   type ServerSendOptions,
@@ -14,13 +13,14 @@ import {
   type TransportContext,
 } from "../server-transport.js";
 import {
-  Endpoint,
+  type Endpoint,
   type EndpointContext,
   type EndpointRequest,
   isResumable,
   MessageHeaders,
   type OpenRequest,
   OpenRequests,
+  openEndpoint,
   ownAuthorization,
   ownVersion,
   streamCut,
@@ -29,7 +29,7 @@ import { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";
 import { badResponse, tooLarge } from "./network/http-errors.js";
 import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE, openWith, type WireResponse } from "./network/wire-client.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -38,23 +38,7 @@ export async function createHttpTransport(
   config: HttpConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  const url = new URL(config.url);
-  const authorize = context.authorize?.(config.name) ?? (await authorizeWithProvider(config, url, context));
-  return new HttpTransport(config, context, url, authorize);
-}
-
-/** Uses the `authProvider` of the server's entry, if it has one. */
-async function authorizeWithProvider(
-  { authProvider: provider }: HttpConfig,
-  serverUrl: URL,
-  { http }: TransportContext,
-): Promise<AuthorizedSend | undefined> {
-  if (provider === undefined) return undefined;
-  const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
-    import("./network/guarded-fetch.js"),
-    import("./credentials/provider-authorization.js"),
-  ]);
-  return authorizeByProvider({ provider, serverUrl, fetch: createGuardedFetch(http, { serverUrl }) });
+  return new HttpTransport(config, context, await openEndpoint(config, context));
 }
 
 class HttpTransport implements ServerTransport {
@@ -81,17 +65,14 @@ class HttpTransport implements ServerTransport {
 
   constructor(
     config: HttpConfig,
-    { http, maxMessageBytes, listensAtOnce = true }: TransportContext,
-    url: URL,
-    authorize: AuthorizedSend | undefined,
+    { maxMessageBytes, listensAtOnce = true }: TransportContext,
+    endpoint: Endpoint,
   ) {
     this.#listensAtOnce = listensAtOnce;
-    const { headers } = config;
-    const secrets = secretsOf(config);
     this.#context = {
-      endpoint: new Endpoint({ url, headers, secrets, open: openWith(http), authorize }),
-      redact: secrets.foreign,
-      messageHeaders: new MessageHeaders(headers),
+      endpoint,
+      redact: secretsOf(config).foreign,
+      messageHeaders: new MessageHeaders(config.headers),
       requests: new OpenRequests((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,
       onMessage: this.#receive,
