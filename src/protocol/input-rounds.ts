@@ -6,6 +6,7 @@
  */
 import { afterUnknown, ToolCallError } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
+import { utf8Length } from "../util/text.js";
 import { onSharedAbort, pause, timerMs } from "../util/timers.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import { declinedUrl, type ElicitationRequest, readElicitation } from "./server-requests/elicitation.js";
@@ -175,7 +176,7 @@ export function readInput(result: unknown, parts: Asked): Input {
   const { inputRequests = {}, requestState } = result as { inputRequests?: unknown; requestState?: unknown };
   if (requestState !== undefined && typeof requestState !== "string")
     throw fault(parts, "sent a requestState that is not a string", result);
-  if (requestState !== undefined && byteLength(requestState) > MAX_STATE_BYTES)
+  if (requestState !== undefined && utf8Length(requestState) > MAX_STATE_BYTES)
     throw fault(parts, `sent a requestState of more than ${MAX_STATE_BYTES} bytes`);
   if (!isRecord(inputRequests)) throw fault(parts, "sent inputRequests that are not an object", result);
   const requests = Object.entries(inputRequests).map(([name, request]) => {
@@ -191,10 +192,6 @@ const isRequest = (value: unknown): value is ServerRequest =>
   isRecord(value) &&
   typeof value["method"] === "string" &&
   (value["params"] === undefined || Object(value["params"]) === value["params"]);
-
-/** Skips the encoding of short text: UTF-8 needs at most three bytes per UTF-16 unit. */
-const byteLength = (text: string): number =>
-  text.length * 3 <= MAX_STATE_BYTES ? text.length : new TextEncoder().encode(text).length;
 
 /** The requests are those that only a person can answer; empty unless the request is suspendable. */
 type CollectedInput = Pick<InputPause, "requests" | "responses">;

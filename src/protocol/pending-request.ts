@@ -138,12 +138,14 @@ export class PendingRequest implements TimedRequest {
     this.#limits.onResponse?.();
     // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
     if (error !== undefined && error !== null) return this.rejectWithRpcError(error);
-    this.#finish();
+    this.#context.clock.delete(this);
+    this.#stopListening?.();
     this.#resolve(result);
   }
 
   reject(error: unknown): void {
-    this.#finish();
+    this.#context.clock.delete(this);
+    this.#stopListening?.();
     this.#reject(this.#context.redactError(error));
   }
 
@@ -229,11 +231,6 @@ export class PendingRequest implements TimedRequest {
       phase: "queue",
       outcome: "unsent",
     });
-  }
-
-  #finish(): void {
-    this.#context.clock.delete(this);
-    this.#stopListening?.();
   }
 }
 

@@ -282,14 +282,13 @@ class ListeningStream {
     });
   }
 
-  #onEvent(bytes: Uint8Array): boolean {
+  #onEvent(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
     this.#idleEnds = 0;
     if (event.retryMs !== undefined) this.#timers.retryMs = event.retryMs;
     if (event.id) this.#token = event.id;
     const message = readMessage(event, this.#context);
     if (message !== undefined) this.#context.onMessage(message);
-    return true;
   }
 
   #later(attempt: number): void {

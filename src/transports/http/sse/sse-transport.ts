@@ -139,7 +139,7 @@ class SseTransport implements ServerTransport {
     this.onclose?.();
   }
 
-  #receive(bytes: Uint8Array): boolean {
+  #receive(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
     if (event.type === "endpoint") this.#setMessagesUrl(event.data ?? "");
     const message = readMessage(event, {
@@ -151,7 +151,6 @@ class SseTransport implements ServerTransport {
     } catch (error) {
       this.onerror?.(error as Error);
     }
-    return true;
   }
 
   #setMessagesUrl(address: string): void {
