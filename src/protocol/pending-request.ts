@@ -202,34 +202,33 @@ export class PendingRequest implements TimedRequest {
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
     const limitMs = Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs);
     const isUnsent = this.#context.cancel(this.id, "timeout");
-    this.reject(isUnsent ? this.#neverSent(limitMs) : this.#timedOut(limitMs, total));
+    this.reject(this.#timedOut(limitMs, total, isUnsent));
     this.#reportSilence();
   }
 
-  #timedOut(limitMs: number, total: boolean): ToolCallError {
+  /** @param isUnsent the request waited for a socket until the timeout */
+  #timedOut(limitMs: number, total: boolean, isUnsent: boolean): ToolCallError {
     const method = this.#method;
+    const { server } = this.#context;
+    if (isUnsent)
+      return new ToolCallError({
+        code: "TIMEOUT",
+        server,
+        what: `${method} could not be sent within ${limitMs} ms`,
+        next: "Make fewer calls at once, raise maxSockets if all sockets to the server are in use, or raise timeoutMs",
+        retryable: true,
+        phase: "queue",
+        outcome: "unsent",
+      });
     return new ToolCallError({
       code: "TIMEOUT",
-      server: this.#context.server,
+      server,
       what: `${method} was not answered within ${limitMs} ms`,
       next: total
         ? "Raise maxTimeoutMs if the work takes longer"
         : "Raise timeoutMs, or let the server report progress",
       retryable: true,
       phase: method,
-    });
-  }
-
-  /** The request waited for a socket until the timeout. */
-  #neverSent(limitMs: number): ToolCallError {
-    return new ToolCallError({
-      code: "TIMEOUT",
-      server: this.#context.server,
-      what: `${this.#method} could not be sent within ${limitMs} ms`,
-      next: "Make fewer calls at once, raise maxSockets if all sockets to the server are in use, or raise timeoutMs",
-      retryable: true,
-      phase: "queue",
-      outcome: "unsent",
     });
   }
 }

@@ -9,7 +9,7 @@ import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextpro
 import type { KnownSecrets } from "../config/known-secrets.js";
 import type { MessageTap } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type {
   GiveUpReason,
   MessageOrigin,
@@ -338,7 +338,15 @@ export class RequestChannel implements RequestContext {
     // Requests in flight may have run, even if the request that hit the error first was never sent.
     if (this.#closeError !== undefined && outcome === "unknown")
       return this.#closeError.withOutcome("unknown");
-    return connectionClosed(this.server, { outcome, next: this.adviceAfterLoss, cause: this.#closeError });
+    return new ConnectionError({
+      code: "CLOSED",
+      server: this.server,
+      what: "The connection is closed",
+      next: this.adviceAfterLoss ?? "Call again to use the new connection",
+      retryable: true,
+      outcome,
+      cause: this.#closeError,
+    });
   }
 }
 
@@ -416,28 +424,6 @@ const isInvalidMessage = (error: Error): error is ConnectionError =>
 /** Replaces the advice of an error about a lost connection; the transport does not know whether Toolport reconnects. */
 function withAdvice(error: ToolportError | undefined, next: string | undefined): ToolportError | undefined {
   return next === undefined || error === undefined || !LOSSES.has(error.code) ? error : error.withNext(next);
-}
-
-interface ConnectionEnd {
-  readonly outcome: Outcome;
-  /** What to do next. @default call again */
-  readonly next: string | undefined;
-  readonly cause: ToolportError | undefined;
-}
-
-function connectionClosed(
-  server: string,
-  { outcome, next = "Call again to use the new connection", cause }: ConnectionEnd,
-): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    server,
-    what: "The connection is closed",
-    next,
-    retryable: true,
-    outcome,
-    cause,
-  });
 }
 
 function responseCut(server: string): ConnectionError {

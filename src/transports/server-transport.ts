@@ -8,7 +8,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ProxyOption } from "../config/server-entry.js";
-import type { ConnectionError, ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
 import { isRecord, parseJson } from "../util/json.js";
 import type { AbortSource } from "../util/timers.js";
 
@@ -145,6 +145,18 @@ export interface Resends {
    * the call each time, must not receive it more often.
    */
   takeHealing(): boolean;
+}
+
+/** The connection was closed by `close()`. */
+export function closedError(outcome: Outcome, cause?: unknown): ConnectionError {
+  const what = "The connection is closed";
+  return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome, cause });
+}
+
+/** A message was sent while the connection is not open. @param cause why it closed */
+export function notOpenError(server: string, cause: ToolportError | undefined): ConnectionError {
+  const what = "The connection is not open";
+  return new ConnectionError({ code: "CLOSED", what, server, retryable: true, outcome: "unsent", cause });
 }
 
 /** Ids of the responses in a rejected batch, so that their requests can fail at once. */

@@ -7,6 +7,7 @@ import { isRecord, parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
 import {
   asRpcError,
+  closedError,
   type GiveUpReason,
   type ServerSendOptions,
   type ServerTransport,
@@ -95,7 +96,7 @@ class HttpTransport implements ServerTransport {
   }
 
   send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
-    if (this.#closing !== undefined) return Promise.reject(closed("unsent"));
+    if (this.#closing !== undefined) return Promise.reject(closedError("unsent"));
     if ("method" in message && "id" in message) return this.#request(message, options);
     return this.#notify(message, options);
   }
@@ -140,7 +141,7 @@ class HttpTransport implements ServerTransport {
     const ended = end()
       .catch(() => {})
       .finally(() => endpoint.release(exchange));
-    await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closed("unknown") }).catch(
+    await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closedError("unknown") }).catch(
       () => {},
     );
   }
@@ -156,7 +157,7 @@ class HttpTransport implements ServerTransport {
     const { endpoint, requests } = this.#context;
     this.#streams.close();
     requests.clear();
-    endpoint.close(closed("unknown"));
+    endpoint.close(closedError("unknown"));
     this.onclose?.();
   }
 
@@ -274,10 +275,6 @@ class HttpTransport implements ServerTransport {
   #report(error: Error): void {
     if (this.#closing === undefined) this.onerror?.(error);
   }
-}
-
-function closed(outcome: "unsent" | "unknown"): ConnectionError {
-  return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome });
 }
 
 const hasCapabilities = ({ params }: { params?: { capabilities?: object } }): boolean =>

@@ -2,13 +2,14 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../../config/known-secrets.js";
 import type { SseConfig } from "../../../config/server-config.js";
-import { AuthError, ConnectionError, type Outcome, ToolportError } from "../../../errors/toolport-error.js";
+import { AuthError, ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
 import { canParseUrl } from "../../../util/text.js";
-import type {
-  GiveUpReason,
-  ServerSendOptions,
-  ServerTransport,
-  TransportContext,
+import {
+  closedError,
+  type GiveUpReason,
+  type ServerSendOptions,
+  type ServerTransport,
+  type TransportContext,
 } from "../../server-transport.js";
 import {
   type Endpoint,
@@ -91,7 +92,7 @@ class SseTransport implements ServerTransport {
   }
 
   async send(message: JSONRPCMessage, options: ServerSendOptions = {}): Promise<void> {
-    if (this.#closing !== undefined || this.#messagesUrl === undefined) throw closed("unsent");
+    if (this.#closing !== undefined || this.#messagesUrl === undefined) throw closedError("unsent");
     const { background, resends } = options;
     const request = "method" in message && "id" in message ? message : undefined;
     const exchange = this.#endpoint.begin();
@@ -112,7 +113,7 @@ class SseTransport implements ServerTransport {
       discardBody(response);
     } catch (error) {
       if (isAbandoned(error)) return;
-      throw this.#closing === undefined ? error : closed("unknown", error);
+      throw this.#closing === undefined ? error : closedError("unknown", error);
     } finally {
       if (request !== undefined) this.#posts.delete(request.id);
       this.#endpoint.release(exchange);
@@ -134,8 +135,8 @@ class SseTransport implements ServerTransport {
   async #shut(): Promise<void> {
     // `#closing` is set by now: errors after this point come from our own `close()`.
     await undefined;
-    this.#started?.(closed("unsent"));
-    this.#endpoint.close(closed("unknown"));
+    this.#started?.(closedError("unsent"));
+    this.#endpoint.close(closedError("unknown"));
     this.onclose?.();
   }
 
@@ -197,11 +198,6 @@ function streamEnded(cause: unknown): ConnectionError {
     retryable: true,
     cause,
   });
-}
-
-function closed(outcome: Outcome, cause?: unknown): ConnectionError {
-  const what = "The connection is closed";
-  return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome, cause });
 }
 
 function unauthorized(status: 401 | 403): AuthError {
