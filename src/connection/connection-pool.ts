@@ -53,9 +53,8 @@ export class ConnectionPool {
 
   /** Created on first use. */
   get(name: string): ServerConnection | undefined {
-    const known = this.#connections.get(name);
-    const given = this.#given.get(name);
-    return known ?? (given && this.#create(given));
+    const config = this.#given.get(name);
+    return this.#connections.get(name) ?? (config && this.#create(config));
   }
 
   /** Undefined if the connection was not needed so far. */
@@ -75,7 +74,7 @@ export class ConnectionPool {
 
   /** Throws `UNKNOWN_SERVER`. */
   require(name: string): ServerConnection {
-    const connection = this.get(name);
+    const connection = this.#connections.get(name) ?? this.get(name);
     if (connection !== undefined) return connection;
     const close = suggest(name, this.names);
     throw new ConfigError({

@@ -1,6 +1,5 @@
 /** The states of a connection, and the transitions between them. */
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import type { ServerConfig } from "../config/server-config.js";
+import type { MessageTap, ServerConfig } from "../config/server-config.js";
 import {
   AuthError,
   ConfigError,
@@ -12,7 +11,7 @@ import type { LogLevel } from "../model/log-levels.js";
 import type { Era, EraMemory, RememberedEra } from "../protocol/era.js";
 import { slowStart } from "../protocol/handshake.js";
 import type { OpenOptions } from "../protocol/open-session.js";
-import type { InvalidMessageSource } from "../protocol/request-channel.js";
+import type { InvalidMessageSource, LiveTap } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
 import type { TransportContext } from "../transports/server-transport.js";
 
@@ -122,9 +121,9 @@ export interface ConnectionParts
   /** The server sent a notification other than progress. */
   onNotification?(server: string, method: string, params: Readonly<Record<string, unknown>>): void;
   /** Returns a function that receives every message of this server, or undefined. */
-  tap(config: ServerConfig): ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
-  /** Returns a function that returns a further tap while something observes the port. */
-  liveTap?(config: ServerConfig): () => ReturnType<ConnectionParts["tap"]>;
+  tap(config: ServerConfig): MessageTap | undefined;
+  /** A further tap, for as long as something observes the port. */
+  liveTap?(config: ServerConfig): LiveTap;
 }
 
 /** The server was disconnected by the program, or is disabled. */

@@ -2,11 +2,9 @@
 
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { ServerRef } from "../model/tool-info.js";
-import type { CallTarget } from "./call-target.js";
-import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
 import { needsSuspend, refused, suspendedAnswer } from "./suspend/paused-result.js";
-import type { CallStep, ResolvedCall, ToolCall } from "./tool-call.js";
+import type { ArgumentCheck, CallStep, CallTarget, ResolvedCall, ToolCall } from "./tool-call.js";
 
 /** A call that waits for approval. */
 export interface ApprovalRequest {
@@ -65,10 +63,11 @@ export function approveStep(
     // An approval is valid for all rounds of the call.
     if (given.suspension?.input !== undefined) return next(given);
     const call: ResolvedCall = { ...given, target: resolve(given.tool) };
-    const { tool, principal, options } = call;
-    const schema = inputSchemaOf(call);
+    const { tool, principal, options, target } = call;
+    const schema = target.source?.inputSchema ?? tool.inputSchema;
     const sent = await check(call);
     const args = sent?.args ?? call.args;
+    call.onSent?.(sent === undefined ? call : { ...call, args }, sent?.repaired);
     const request: ApprovalRequest = {
       server: { name: tool.server },
       tool,

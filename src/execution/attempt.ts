@@ -6,9 +6,9 @@ import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession, type ServerConnection, type WaitOptions } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { CatalogError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
-import { dependsOnInput, inputPauseOf } from "../protocol/input-rounds.js";
+import { inputPauseOf } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
-import type { Session, SessionRequestOptions } from "../protocol/session.js";
+import { dependsOnInput, type Session, type SessionRequestOptions } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
 import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/logger.js";
@@ -59,186 +59,191 @@ type RawResult = Record<string, unknown>;
 /** The headers do not match the body: the server's definition of the tool has changed, and the call was not run. */
 const HEADER_MISMATCH = -32020;
 
-/** Sends `tools/call`. */
-export function createAttempt(parts: AttemptParts): ResolvedHandler {
-  const progress = new CallProgress(parts);
-  return (call) => new Attempt(parts, call, progress).run();
+/** One attempt: one request, or two if the definition of the tool turns out to be outdated, and the task that it may become. */
+interface Attempt {
+  readonly parts: AttemptParts;
+  readonly callProgress: CallProgress;
+  readonly call: ResolvedCall;
+  readonly startedAt: number;
+  /** The connection of the target, or the one that has replaced it since. */
+  readonly connection: ServerConnection;
+  readonly timeoutMs: number;
+  progress: TaskProgress | undefined;
+  /** Aborted when the work is over, which may be long after the first answer. Only for calls that may become tasks. */
+  work: AbortController | undefined;
+  /** The lists of the server were read again during this attempt. */
+  isRefreshed: boolean;
 }
 
-/** One attempt: one request, or two if the definition of the tool turns out to be outdated, and the task that it may become. */
-class Attempt {
-  readonly #startedAt = performance.now();
-  /** The connection of the target, or the one that has replaced it since. */
-  readonly #connection: ServerConnection;
-  readonly #timeoutMs: number;
-  #taskProgress: TaskProgress | undefined;
-  /** Aborted when the work is over, which may be long after the first answer. Only for calls that may become tasks. */
-  #work: AbortController | undefined;
-  /** The lists of the server were read again during this attempt. */
-  #isRefreshed = false;
-
-  constructor(
-    readonly parts: AttemptParts,
-    readonly call: ResolvedCall,
-    readonly callProgress: CallProgress,
-  ) {
+/** Sends `tools/call`. */
+export function createAttempt(parts: AttemptParts): ResolvedHandler {
+  const callProgress = new CallProgress(parts);
+  return async (call) => {
     const { tool, options, target } = call;
-    this.#connection = target.connection.current;
-    const { config } = this.#connection;
+    const connection = target.connection.current;
+    const { config } = connection;
     const ofTool = config.toolTimeoutsMs && toolTimeout(config.toolTimeoutsMs, tool.sourceName);
-    this.#timeoutMs = options.timeoutMs ?? ofTool ?? config.timeoutMs ?? parts.timeoutMs;
-  }
-
-  async run(): Promise<CallAnswer> {
-    const { tool, options } = this.call;
+    const attempt: Attempt = {
+      parts,
+      callProgress,
+      call,
+      startedAt: performance.now(),
+      connection,
+      timeoutMs: options.timeoutMs ?? ofTool ?? config.timeoutMs ?? parts.timeoutMs,
+      progress: undefined,
+      work: undefined,
+      isRefreshed: false,
+    };
     let answer: CallAnswer;
     try {
       // A caller with hooks follows its tasks, and answers its questions, itself.
-      answer = this.#toAnswer(await (this.call.hooks === undefined ? this.#receive() : this.#send()));
+      answer = toAnswer(call, await (call.hooks === undefined ? receive(attempt) : send(attempt)));
     } catch (cause) {
       // After an abort, the caller gets the reason of its own signal.
       if (options.signal?.aborted) throw cause;
       const converted = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
-      const error = secretsOf(this.#connection.config).redactError(converted);
-      this.#record(error);
+      const error = secretsOf(config).redactError(converted);
+      record(attempt, error);
       throw error;
     }
-    this.#record();
+    record(attempt, undefined);
     const { malformed } = answer.result;
-    if (malformed !== undefined) this.parts.onMalformed(this.#connection, this.call, malformed);
+    if (malformed !== undefined) parts.onMalformed(connection, call, malformed);
     return answer;
-  }
+  };
+}
 
-  /** The result as the server sent it; that of the task if the call has become one. */
-  async #receive(): Promise<RawResult> {
-    const call = this.call;
-    const { tasks } = this.parts;
-    try {
-      const started = tasks.of(call);
-      if (started !== undefined) return await this.#follow(started);
-      const raw = await this.#send();
-      if (raw["resultType"] !== "task" && raw["content"] !== undefined) return raw;
-      const isPaused = call.suspension !== undefined && inputPauseOf(raw) !== undefined;
-      const state = isPaused ? undefined : readCreatedTask(raw);
-      if (state === undefined && raw["resultType"] !== "task") return raw;
-      if (state === undefined) throw malformedTask(call, raw);
-      return await this.#follow(await tasks.begin(call, state, dependsOnInput(raw)));
-    } finally {
-      this.#work?.abort();
-    }
+/** The result as the server sent it; that of the task if the call has become one. */
+async function receive(attempt: Attempt): Promise<RawResult> {
+  const { call, parts } = attempt;
+  try {
+    // A call that waits for a task, or a repeated attempt of one that has become a task.
+    const hasBegun = call.task !== undefined || call.attempts.length > 0;
+    const started = hasBegun ? parts.tasks.of(call) : undefined;
+    if (started !== undefined) return await follow(attempt, started);
+    const raw = await send(attempt);
+    if (raw["resultType"] !== "task" && raw["content"] !== undefined) return raw;
+    const isPaused = call.suspension !== undefined && inputPauseOf(raw) !== undefined;
+    const state = isPaused ? undefined : readCreatedTask(raw);
+    if (state === undefined && raw["resultType"] !== "task") return raw;
+    if (state === undefined) throw malformedTask(call, raw);
+    return await follow(attempt, await parts.tasks.begin(call, state, dependsOnInput(raw)));
+  } finally {
+    attempt.work?.abort();
   }
+}
 
-  async #follow(task: StartedTask): Promise<RawResult> {
-    const call = this.call;
-    if (call.options.task && call.task === undefined) return taskReceipt(task.record);
-    return this.parts.tasks.finish(call, task, {
-      connection: this.#connection,
-      timeoutMs: this.#timeoutMs,
-      progress: this.#progress(),
-      report: this.parts.report,
-    });
-  }
+async function follow(attempt: Attempt, task: StartedTask): Promise<RawResult> {
+  const { call, parts, connection, timeoutMs } = attempt;
+  if (call.options.task && call.task === undefined) return taskReceipt(task.record);
+  const { report } = parts;
+  return parts.tasks.finish(call, task, { connection, timeoutMs, progress: progressOf(attempt), report });
+}
 
-  /** Sends the call. If the server refuses its headers, reads the definition of the tool again and sends it once more. */
-  async #send(): Promise<RawResult> {
-    const call = this.call;
-    const { hooks, options, patient, resends } = call;
-    const { telemetry, trace, connectionFor, refresh } = this.parts;
-    const { signal } = options;
-    const waitMs = Math.min(this.#timeoutMs, call.deadline - this.#startedAt);
-    const connection =
-      hooks === undefined || hooks.capabilityKey === ""
-        ? this.#connection
-        : await connectionFor(this.#connection, hooks, { timeoutMs: waitMs, signal, patient });
-    const request = (session: Session) =>
-      telemetry.isActive
-        ? trace({ call, session }, (meta) => this.#request(session, meta))
-        : this.#request(session);
-    const wait = { repeatable: isRepeatable(call), resends, waitMs, patient, signal };
-    try {
-      return await runOnSession(connection, request, wait);
-    } catch (error) {
-      const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
-      if (!isMismatch || this.#isRefreshed || resends?.takeHealing() === false) throw error;
-    }
-    await refresh(this.#connection, signal);
-    this.#isRefreshed = true;
-    return this.#send();
+/** Sends the call. If the server refuses its headers, reads the definition of the tool again and sends it once more. */
+async function send(attempt: Attempt): Promise<RawResult> {
+  const { call, connection: own, timeoutMs, startedAt } = attempt;
+  const { hooks, options, patient, resends } = call;
+  const { telemetry, trace, connectionFor, refresh } = attempt.parts;
+  const { signal } = options;
+  const waitMs = Math.min(timeoutMs, call.deadline - startedAt);
+  const connection =
+    hooks === undefined || hooks.capabilityKey === ""
+      ? own
+      : await connectionFor(own, hooks, { timeoutMs: waitMs, signal, patient });
+  const operation = (session: Session) =>
+    telemetry.isActive
+      ? trace({ call, session }, (meta) => request(attempt, session, meta))
+      : request(attempt, session);
+  const wait = { repeatable: isRepeatable(call), resends, waitMs, patient, signal };
+  try {
+    return await runOnSession(connection, operation, wait);
+  } catch (error) {
+    const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
+    if (!isMismatch || attempt.isRefreshed || resends?.takeHealing() === false) throw error;
   }
+  await refresh(own, signal);
+  attempt.isRefreshed = true;
+  return send(attempt);
+}
 
-  #request(session: Session, trace?: Record<string, string>): Promise<RawResult> {
-    const { tool, args, options, deadline, suspension, hooks, round, resends, target } = this.call;
-    // A new session, or a refresh, may have changed the definition of the tool.
-    const isCurrent = session === target.session && !this.#isRefreshed;
-    const source = isCurrent ? target.source : this.parts.sourceOf(tool);
-    const execution = source?.execution ?? tool.execution;
-    const mayBeTask = hooks === undefined && (execution !== undefined || Boolean(options.task));
-    const task = mayBeTask ? requestTask(this.call, session, execution) : round?.task;
-    const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
-    // Always with `_meta`, which the channel sets: see `Port.run`.
-    const params = {
-      name: tool.sourceName,
-      arguments: args,
-      _meta: meta,
-      ...(task !== undefined && { task }),
-    };
-    // Few tools repeat arguments as headers.
-    const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
-    const limits: SessionRequestOptions = {
-      timeoutMs: this.#timeoutMs,
-      maxTimeoutMs: deadline - performance.now(),
-      signal: options.signal,
-      headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
-      resends,
-      // Always requested: progress shows that a slow server is still at work.
-      onProgress: (report) => this.#progress().reported(report),
-      progressUntil: hooks === undefined ? task && this.#worked() : round?.progressUntil,
-      hooks,
-      round,
-    };
-    suspension?.onStage?.("sending");
-    if (suspension !== undefined && suspendsFor(suspension, "input"))
-      limits.suspendable = { resumed: suspension.input, report: this.parts.report };
-    return session.request("tools/call", params, limits);
-  }
+function request(attempt: Attempt, session: Session, trace?: Record<string, string>): Promise<RawResult> {
+  const { parts, call, isRefreshed } = attempt;
+  const { tool, args, options, deadline, suspension, hooks, round, resends, target } = call;
+  // A new session, or a refresh, may have changed the definition of the tool.
+  const isCurrent = session === target.session && !isRefreshed;
+  const source = isCurrent ? target.source : parts.sourceOf(tool);
+  const execution = source?.execution ?? tool.execution;
+  const mayBeTask = hooks === undefined && (execution !== undefined || Boolean(options.task));
+  const task = mayBeTask ? requestTask(call, session, execution) : round?.task;
+  const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
+  // Always with `_meta`, which the channel sets: see `Port.run`.
+  const params = {
+    name: tool.sourceName,
+    arguments: args,
+    _meta: meta,
+    ...(task !== undefined && { task }),
+  };
+  // Few tools repeat arguments as headers.
+  const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
+  const limits: SessionRequestOptions = {
+    timeoutMs: attempt.timeoutMs,
+    maxTimeoutMs: deadline - performance.now(),
+    signal: options.signal,
+    headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
+    resends,
+    // Always requested: progress shows that a slow server is still at work.
+    onProgress: (report) => progressOf(attempt).reported(report),
+    progressUntil: hooks === undefined ? task && untilOver(attempt) : round?.progressUntil,
+    hooks,
+    round,
+  };
+  suspension?.onStage?.("sending");
+  if (suspension !== undefined && suspendsFor(suspension, "input"))
+    limits.suspendable = { resumed: suspension.input, report: parts.report };
+  return session.request("tools/call", params, limits);
+}
 
-  #toAnswer(raw: RawResult): CallAnswer {
-    const call = this.call;
-    const { tool, options } = call;
-    const input = inputPauseOf(raw);
-    if (input !== undefined) {
-      const { server, sourceName } = tool;
-      return suspendedAnswer({ reason: "input", input, server, sourceName, args: call.args }, server);
-    }
-    const made = toToolResult(raw, tool.server);
-    const result = options.task ? withoutReceipt(call, made, raw) : made;
-    const isOwn = call.hooks !== undefined && isUnanswered(raw);
-    // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`, which keeps caches from sharing it.
-    if (isOwn || dependsOnInput(raw)) {
-      const marked = { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } };
-      return { result: marked, received: raw, isOpen: isOwn };
-    }
-    return { result, received: raw, isOpen: options.task ? receipts.has(raw) : false };
+function toAnswer(call: ResolvedCall, raw: RawResult): CallAnswer {
+  const { tool, options, suspension } = call;
+  const input = suspension && inputPauseOf(raw);
+  if (input !== undefined) {
+    const { server, sourceName } = tool;
+    return suspendedAnswer({ reason: "input", input, server, sourceName, args: call.args }, server);
   }
+  const made = toToolResult(raw, tool.server);
+  const result = options.task ? withoutReceipt(call, made, raw) : made;
+  // The server asks for input, or has begun a task: a caller with hooks goes on itself.
+  const isOwn =
+    call.hooks !== undefined &&
+    (raw["resultType"] === "input_required" ||
+      (raw["content"] === undefined && readCreatedTask(raw) !== undefined));
+  // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`, which keeps caches from sharing it.
+  if (isOwn || dependsOnInput(raw)) {
+    const marked = { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } };
+    return { result: marked, received: raw, isOpen: isOwn };
+  }
+  return { result, received: raw, isOpen: options.task ? receipts.has(raw) : false };
+}
 
-  #record(error?: ToolportError): void {
-    const { tool, attempts } = this.call;
-    const durationMs = performance.now() - this.#startedAt;
-    attempts.push({ server: tool.server, durationMs, error });
-    if (!debug.enabled) return;
-    const end = error?.message ?? "answered";
-    debug(`[${tool.server}/${tool.sourceName}] ${end} after ${Math.round(durationMs)} ms`);
-  }
+function record({ call, startedAt }: Attempt, error: ToolportError | undefined): void {
+  const { tool, attempts } = call;
+  const durationMs = performance.now() - startedAt;
+  attempts.push({ server: tool.server, durationMs, error });
+  if (!debug.enabled) return;
+  const end = error?.message ?? "answered";
+  debug(`[${tool.server}/${tool.sourceName}] ${end} after ${Math.round(durationMs)} ms`);
+}
 
-  #progress(): TaskProgress {
-    this.#taskProgress ??= createTaskProgress(this.callProgress.of(this.call, this.#connection.config));
-    return this.#taskProgress;
-  }
+function progressOf(attempt: Attempt): TaskProgress {
+  const { callProgress, call, connection } = attempt;
+  attempt.progress ??= createTaskProgress(callProgress.of(call, connection.config));
+  return attempt.progress;
+}
 
-  #worked(): AbortSignal {
-    this.#work ??= new AbortController();
-    return this.#work.signal;
-  }
+function untilOver(attempt: Attempt): AbortSignal {
+  attempt.work ??= new AbortController();
+  return attempt.work.signal;
 }
 
 /** The time limit of this tool, if the server's entry sets one. */
@@ -277,11 +282,6 @@ function requestTask(
   // At least as long as the caller waits.
   return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
 }
-
-/** The server asks for input, or has begun a task. */
-const isUnanswered = (raw: RawResult): boolean =>
-  raw["resultType"] === "input_required" ||
-  (raw["content"] === undefined && readCreatedTask(raw) !== undefined);
 
 /** The server announces a task in a form that is not supported. */
 const malformedTask = ({ tool }: ToolCall, raw: RawResult): ToolportError =>

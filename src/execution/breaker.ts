@@ -212,7 +212,7 @@ export function breakerStep<Call extends GuardedCall, Answer = ToolResult>(
     const pass = breaker.enter(call.tool.sourceName);
     try {
       const answer = await next(call);
-      breaker.settle(pass, "answered");
+      breaker.reset();
       return answer;
     } catch (error) {
       const isOurs = ToolportError.isInstance(error) && !call.options.signal?.aborted;

@@ -5,9 +5,14 @@ import { BoundedMap } from "../util/collections.js";
 import { compileNames } from "../util/glob.js";
 import { isRecord } from "../util/json.js";
 import { withDeadline } from "../util/timers.js";
-import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
-import { type CallHandler, type CallInterceptor, continuesRound, type ToolCall } from "./tool-call.js";
+import {
+  type CallHandler,
+  type CallInterceptor,
+  continuesRound,
+  type ToolCall,
+  withAdded,
+} from "./tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "./tool-result.js";
 
 /** Options of `cacheResults()`. */

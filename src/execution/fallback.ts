@@ -4,10 +4,16 @@ import type { FallbackConfig } from "../config/server-config.js";
 import { classifyError } from "../errors/classify-error.js";
 import { CatalogError, type Outcome, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 import type { ServerRef, ToolInfo } from "../model/tool-info.js";
-import { askPredicate } from "./ask-predicate.js";
-import type { CallTarget } from "./call-target.js";
-import { withAdded } from "./check-arguments.js";
-import type { CallAnswer, ResolvedCall, ResolvedHandler, ServerStep, ToolCall } from "./tool-call.js";
+import { askPredicate } from "./retry.js";
+import {
+  type CallAnswer,
+  type CallTarget,
+  type ResolvedCall,
+  type ResolvedHandler,
+  type ServerStep,
+  type ToolCall,
+  withAdded,
+} from "./tool-call.js";
 
 /** Describes the failure before Toolport asks the next server. */
 export interface FallbackRequest {

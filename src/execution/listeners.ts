@@ -1,8 +1,10 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
+
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
-import type { WatchedCall } from "./run-watched.js";
+import { onSharedAbort } from "../util/timers.js";
 import type { CallAnswer, CallAttempt, CallStep, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */
@@ -112,30 +114,25 @@ interface CallObserverParts {
   now?: () => number;
 }
 
-/** Facts about a call that are known only while it runs. */
+/** A tool call while it runs. It reports progress and can be cancelled. */
 interface RunningCall {
-  /** Number of requests so far. */
-  attempts: () => number;
-  /** The server asked last. */
-  server?: () => string | undefined;
   /** All attempts so far. */
-  tries?: () => readonly CallAttempt[];
-  /** The event, if it is not complete from the start. */
-  event?: () => CallEvent;
-  /** Registers the function to call once the event is complete. Without it, `before` is called at once. */
-  onReady?: (announce: () => void) => void;
-  repaired?: () => readonly ArgumentRepair[] | undefined;
+  readonly attempts: readonly CallAttempt[];
+  /** The event as it is known so far. */
+  event(): CallEvent;
+  /** Registers the function to call once the event is complete. */
+  onReady(announce: () => void): void;
+  /** What is known at the end. */
+  end(): Pick<CallEndEvent, "server" | "repaired">;
   /** The call waits for a person. */
-  isSuspended?: () => boolean;
-  /** The function that runs it reports progress and can be cancelled. */
-  isWatchable?: boolean;
+  isSuspended(): boolean;
 }
 
 /** Runs a function and notifies the listeners before and after it. */
 export interface ObserveCall {
   <Result>(
     event: CallEvent,
-    /** Gets a {@link WatchedCall} if the call is `isWatchable` and `progress` has listeners. */
+    /** Gets a {@link WatchedCall} if it is a tool call and `progress` has listeners. */
     run: (watched?: WatchedCall) => Promise<Result>,
     running?: RunningCall,
   ): Promise<Result>;
@@ -180,7 +177,7 @@ export function createCallObserver({
   ): Promise<Result> => {
     // A listener that is added during a call does not get the end of that call.
     const watcher = emitter?.has("call") ? emitter : undefined;
-    const isWatched = running?.isWatchable === true && emitter?.has("progress") === true;
+    const isWatched = running !== undefined && emitter?.has("progress") === true;
     if (listeners.length === 0 && watcher === undefined && !isWatched) return run();
     const startedAt = now();
     const id = watcher === undefined && !isWatched ? 0 : ++calls;
@@ -191,7 +188,7 @@ export function createCallObserver({
       progressed: (progress: Progress) =>
         emitter?.emit("progress", Object.freeze({ ...progress, id, server, name, principal })),
     };
-    const current = () => running?.event?.() ?? event;
+    const current = () => running?.event() ?? event;
     let isAnnounced = false;
     const announce = (): void => {
       if (isAnnounced) return;
@@ -203,27 +200,25 @@ export function createCallObserver({
         Object.defineProperty(start, CANCEL, { value: (why: string) => controller.abort(why) });
       watcher?.emit("call", Object.freeze(start));
     };
-    if (running?.onReady === undefined) announce();
+    if (running === undefined) announce();
     else running.onReady(announce);
     const finish = (end: Pick<CallEndEvent, "outcome" | "error" | "result">): void => {
       announce();
-      const repaired = running?.repaired?.();
       const ended = Object.freeze({
         ...current(),
-        server: running?.server?.() ?? event.server,
-        attempts: running?.attempts() ?? 1,
+        attempts: running?.attempts.length ?? 1,
         durationMs: now() - startedAt,
-        ...(repaired !== undefined && { repaired }),
+        ...running?.end(),
         ...end,
       });
       notify({ after: ended });
-      const tries = [...(running?.tries?.() ?? [])];
+      const tries = [...(running?.attempts ?? [])];
       watcher?.emit("call", Object.freeze({ phase: "end", id, tries, ...ended }));
     };
     try {
       const result = await run(watched);
       const outcome = isToolError(result) ? "tool_error" : "ok";
-      finish({ outcome: running?.isSuspended?.() === true ? "suspended" : outcome, result });
+      finish({ outcome: running?.isSuspended() === true ? "suspended" : outcome, result });
       return result;
     } catch (error) {
       finish({ outcome: "error", error });
@@ -253,18 +248,16 @@ export function listenerStep(observe: ObserveCall): CallStep {
       eventOf(call, call),
       async (watched) => {
         const observed = { ...call, onSent };
-        answer = await (watched === undefined
-          ? next(observed)
-          : (await import("./run-watched.js")).runWatched(next, observed, watched));
+        answer = await (watched === undefined ? next(observed) : runWatched(next, observed, watched));
         return answer.result;
       },
       {
-        isWatchable: true,
-        attempts: () => attempts.length,
-        server: () => answer?.result.server ?? attempts.at(-1)?.server,
-        tries: () => attempts,
+        attempts,
         event: () => eventOf(call, sent),
-        repaired: () => repaired,
+        end: () => ({
+          server: answer?.result.server ?? attempts.at(-1)?.server ?? call.tool.server,
+          ...(repaired !== undefined && { repaired }),
+        }),
         isSuspended: () => answer?.pause !== undefined,
         onReady: (ready) => {
           announce = ready;
@@ -293,3 +286,42 @@ function eventOf(call: ToolCall, sent: ToolCall): CallEvent {
     ...(suspension?.answeredBy !== undefined && { answeredBy: suspension.answeredBy }),
   };
 }
+
+/** A call whose progress has listeners. */
+interface WatchedCall {
+  /** Aborts with the reason as a text when a listener cancels the call. */
+  readonly signal: AbortSignal;
+  progressed(progress: Progress): void;
+}
+
+/** Passes progress on to the listeners, and ends the call when one of them cancels it. */
+async function runWatched(
+  next: (call: ToolCall) => Promise<CallAnswer>,
+  call: ToolCall,
+  watched: WatchedCall,
+): Promise<CallAnswer> {
+  const { signal, onProgress } = call.options;
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  const cancel = () => controller.abort(cancelled(call, String(watched.signal.reason)));
+  const stop = signal && onSharedAbort(signal, abort);
+  if (signal?.aborted) abort();
+  if (watched.signal.aborted) cancel();
+  watched.signal.addEventListener("abort", cancel, { once: true });
+  const options = {
+    ...call.options,
+    signal: controller.signal,
+    onProgress(progress: Progress) {
+      watched.progressed(progress);
+      return onProgress?.(progress);
+    },
+  };
+  try {
+    return await next({ ...call, options });
+  } finally {
+    stop?.();
+  }
+}
+
+const cancelled = ({ tool: { server, sourceName } }: ToolCall, why: string): ToolCallError =>
+  new ToolCallError({ code: "REFUSED", server, tool: sourceName, what: why, outcome: "unknown" });

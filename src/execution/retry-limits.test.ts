@@ -3,7 +3,7 @@ import { idempotent, ok, setup } from "../../test/support/retry-setup.js";
 import { asInterceptor, callOf, inTurn, unreachable } from "../../test/support/tool-call.js";
 import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import type { TokenBucket } from "../util/concurrency.js";
-import { type RetryParts, retryStep } from "./retry.js";
+import { createResends, type RetryParts, retryStep } from "./retry.js";
 import type { CallHandler } from "./tool-call.js";
 
 describe("limits of a retry", () => {
@@ -103,4 +103,20 @@ describe("limits of a retry", () => {
     expect(guards.retryBudget?.take(500)).toBe(true);
     expect(guards.retryBudget?.take(1)).toBe(false);
   });
+});
+
+test("three sends allow two resends, one of them for a recovery", () => {
+  const resends = createResends(3);
+  expect([resends.takeHealing(), resends.takeHealing(), resends.take(), resends.take()]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+});
+
+test("a recovery uses up a resend", () => {
+  const resends = createResends(2);
+  expect([resends.take(), resends.takeHealing()]).toEqual([true, false]);
+  expect(createResends(1).takeHealing()).toBe(false);
 });

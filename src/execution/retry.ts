@@ -7,10 +7,9 @@ import {
   type ToolCallError,
   ToolportError,
 } from "../errors/toolport-error.js";
-import { Resends } from "../transports/server-transport.js";
+import type { Resends } from "../transports/server-transport.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { sleep as sleepInCall } from "../util/timers.js";
-import { askPredicate } from "./ask-predicate.js";
 import { continuesRound, type ResolvedCall, type ServerStep, type ToolCall } from "./tool-call.js";
 
 /**
@@ -174,7 +173,7 @@ export function retryStep({
   }
 
   return (next) => async (given) => {
-    const call: ResolvedCall = { ...given, resends: new Resends(maxSends) };
+    const call: ResolvedCall = { ...given, resends: createResends(maxSends) };
     let refund = PLAIN_SUCCESS_REFUND;
     let mayHaveRun = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -192,5 +191,47 @@ export function retryStep({
       }
       await sleep(waitMs, call.options.signal);
     }
+  };
+}
+
+/** Asks a predicate about a failed call. Undefined if it does not decide, or throws; errors are reported. */
+export function askPredicate(
+  predicate: FailurePredicate,
+  { error, call, report }: { error: ToolportError; call: ToolCall; report: (error: unknown) => void },
+): boolean | undefined {
+  const { tool, args, attempts, options } = call;
+  try {
+    const verdict: unknown = predicate(error, {
+      server: { name: tool.server },
+      tool: { name: tool.name, sourceName: tool.sourceName },
+      args,
+      attempts: attempts.length,
+      context: options.context,
+    });
+    // A promise is truthy, so an asynchronous predicate would accept everything.
+    if (verdict instanceof Promise) verdict.catch(report);
+    return typeof verdict === "boolean" ? verdict : undefined;
+  } catch (thrown) {
+    report(thrown);
+    return undefined;
+  }
+}
+
+/** @param maxSends number of sends, including the first */
+export function createResends(maxSends: number): Resends {
+  let left = maxSends - 1;
+  let isHealed = false;
+  const take = (): boolean => {
+    if (left <= 0) return false;
+    left -= 1;
+    return true;
+  };
+  return {
+    take,
+    takeHealing() {
+      if (isHealed || !take()) return false;
+      isHealed = true;
+      return true;
+    },
   };
 }

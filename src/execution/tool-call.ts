@@ -1,14 +1,21 @@
 /** The call that flows through the pipeline, its options, and the types of the pipeline's steps. */
 
+import type { SourceTool } from "../catalog/source-tool.js";
+import type { ServerConfig } from "../config/server-config.js";
 import type { CheckArguments } from "../config/server-entry.js";
+import type { ServerConnection } from "../connection/server-connection.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
+import type { Session } from "../protocol/session.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
+import type { SchemaValidator } from "../schema/create-validator.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import type { Resends } from "../transports/server-transport.js";
+import type { TokenBucket } from "../util/concurrency.js";
 import type { Fields } from "../util/json.js";
-import type { CallTarget } from "./call-target.js";
+import type { Breaker } from "./breaker.js";
+import type { Limiter } from "./rate-limit.js";
 import type { CallSuspension, Pause, SuspendReason } from "./suspend/call-suspension.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
@@ -265,6 +272,31 @@ export type CallStep<Call = ToolCall> = (
   next: (call: Call) => Promise<CallAnswer>,
 ) => (call: Call) => Promise<CallAnswer>;
 
+/** What a call needs to know about the server it is sent to, resolved once for each server. */
+export interface CallTarget {
+  readonly connection: ServerConnection;
+  readonly config: ServerConfig;
+  /** The session when the target was resolved. A later session may have listed the tool differently. */
+  readonly session: Session | undefined;
+  /** The tool as the server listed it, before any mapper; undefined if the catalog does not contain it. */
+  readonly source: SourceTool | undefined;
+  /** Checks arguments and results: the server's own validator, or that of the port. */
+  readonly validator: SchemaValidator;
+  /** `trustAnnotations` is set for the server, and for the server that defined the tool if that is another one. */
+  readonly isTrusted: boolean;
+  /** Undefined if the port has no circuit breaker. */
+  readonly breaker: Breaker | undefined;
+  readonly guards: ServerGuards;
+}
+
+/** State that all calls to one server share. */
+export interface ServerGuards {
+  breaker: Breaker | undefined;
+  readonly limiter: Limiter | undefined;
+  /** Created at the first retry: until then the budget is full. */
+  retryBudget: TokenBucket | undefined;
+}
+
 /** A call whose server is resolved. */
 export type ResolvedCall = ToolCall & { readonly target: CallTarget };
 
@@ -273,8 +305,15 @@ export type ResolvedHandler = (call: ResolvedCall) => Promise<CallAnswer>;
 /** A step that runs once for each server. */
 export type ServerStep = CallStep<ResolvedCall>;
 
+/** Checks the arguments of a call for its current server. Throws `INVALID_ARGUMENTS`. Undefined if they are sent unchanged. */
+export type ArgumentCheck = (call: ResolvedCall) => Promise<SentArguments | undefined>;
+
 /** A later round belongs to the server that asked for the input, and must not be sent twice. */
 export const continuesRound = (call: ToolCall): boolean =>
   call.suspension?.input !== undefined ||
   call.round?.requestState !== undefined ||
   call.round?.inputResponses !== undefined;
+
+/** The arguments of a call together with the values that interceptors and options add. */
+export const withAdded = ({ args, added }: Pick<ToolCall, "args" | "added">): ToolCall["args"] =>
+  added === undefined ? args : { ...args, ...added };

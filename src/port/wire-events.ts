@@ -1,23 +1,25 @@
 /** The events `message`, `stderr` and `authRequest`. They cost nothing while nothing listens. */
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
+import type { LiveTap } from "../protocol/request-channel.js";
 import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import { toPlainText } from "../transports/to-plain-text.js";
 import type { SharedParts } from "./shared-parts.js";
 
 type Emitter = SharedParts["emitter"];
-type Tap = (direction: "sent" | "received", message: unknown) => void;
 
-/** Returns the tap of a connection while something listens to `message`. */
+/** The tap of a connection, which is on while something listens to `message`. */
 export function messageEvents(
   emitter: Emitter,
   principal: string | undefined,
   config: ServerConfig,
-): () => Tap | undefined {
+): LiveTap {
   const redact = secretsOf(config).foreign;
-  const tap: Tap = (direction, message) =>
-    emitter.emit("message", { server: config.name, direction, message, redact, principal });
-  return () => (emitter.has("message") ? tap : undefined);
+  return {
+    isOn: emitter.has.bind(emitter, "message"),
+    tap: (direction, message) =>
+      emitter.emit("message", { server: config.name, direction, message, redact, principal }),
+  };
 }
 
 const MAX_LINE = 4_000;

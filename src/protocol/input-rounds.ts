@@ -6,39 +6,11 @@
  */
 import { afterUnknown, ToolCallError } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
+import { utf8Length } from "../util/text.js";
 import { onSharedAbort, pause, timerMs } from "../util/timers.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import { declinedUrl, type ElicitationRequest, readElicitation } from "./server-requests/elicitation.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
-
-const inputResults = new WeakSet<object>();
-
-/** True for a result that depends on input of the user. It must never be cached. */
-export const dependsOnInput = (result: object): boolean => inputResults.has(result);
-
-/** Makes {@link dependsOnInput} true for the result. */
-export function markDependsOnInput<Result extends object>(result: Result): Result {
-  inputResults.add(result);
-  return result;
-}
-
-export const hasResultType = (result: unknown): boolean =>
-  (result as { resultType?: unknown } | null | undefined)?.resultType !== undefined;
-
-/** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
-export function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
-  if (!isRecord(result)) throw unusable({ server, what: `The result of ${method} is not an object`, result });
-  if (result["resultType"] === undefined) return result;
-  const { resultType, ...rest } = result;
-  if (resultType === "complete") return rest;
-  // The caller needs the field to tell a task from a result.
-  if (resultType === "task" && method === "tools/call") return result;
-  const type = JSON.stringify(resultType);
-  throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
-}
-
-const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
-  new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });
 
 const INVALID_PARAMS = -32602;
 
@@ -204,7 +176,7 @@ export function readInput(result: unknown, parts: Asked): Input {
   const { inputRequests = {}, requestState } = result as { inputRequests?: unknown; requestState?: unknown };
   if (requestState !== undefined && typeof requestState !== "string")
     throw fault(parts, "sent a requestState that is not a string", result);
-  if (requestState !== undefined && byteLength(requestState) > MAX_STATE_BYTES)
+  if (requestState !== undefined && utf8Length(requestState) > MAX_STATE_BYTES)
     throw fault(parts, `sent a requestState of more than ${MAX_STATE_BYTES} bytes`);
   if (!isRecord(inputRequests)) throw fault(parts, "sent inputRequests that are not an object", result);
   const requests = Object.entries(inputRequests).map(([name, request]) => {
@@ -220,10 +192,6 @@ const isRequest = (value: unknown): value is ServerRequest =>
   isRecord(value) &&
   typeof value["method"] === "string" &&
   (value["params"] === undefined || Object(value["params"]) === value["params"]);
-
-/** Skips the encoding of short text: UTF-8 needs at most three bytes per UTF-16 unit. */
-const byteLength = (text: string): number =>
-  text.length * 3 <= MAX_STATE_BYTES ? text.length : new TextEncoder().encode(text).length;
 
 /** The requests are those that only a person can answer; empty unless the request is suspendable. */
 type CollectedInput = Pick<InputPause, "requests" | "responses">;

@@ -1,8 +1,8 @@
 /** Opens a session from a server's configuration: tries transports and eras in turn and throws one error that names all attempts. */
 
-import type { JSONRPCMessage, ServerCapabilities } from "@modelcontextprotocol/client";
+import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
-import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
+import type { HttpConfig, MessageTap, ServerConfig, SseConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
@@ -21,7 +21,7 @@ import {
   type SsePath,
 } from "./era.js";
 import { createLazyClient, handshake, isModernPin } from "./handshake.js";
-import { type InvalidMessageSource, RequestChannel } from "./request-channel.js";
+import { type InvalidMessageSource, type LiveTap, RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { Session } from "./session.js";
@@ -48,9 +48,9 @@ export interface OpenOptions {
   silenceMs?: number | undefined;
   signal: AbortSignal;
   /** Observes every message. Calls are slower with it. */
-  tap?: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
-  /** Returns a further tap while something observes the port. */
-  liveTap?: (() => OpenOptions["tap"]) | undefined;
+  tap?: MessageTap | undefined;
+  /** A further tap, for as long as something observes the port. */
+  liveTap?: LiveTap | undefined;
   /** Receives every notification except progress. */
   onNotification?: ((method: string, params: Readonly<Record<string, unknown>>) => void) | undefined;
   /** Receives invalid messages, once per kind. */

@@ -30,12 +30,14 @@ function start(limits: Partial<RequestLimits>, { isUnsent = false } = {}) {
       lastActivityAt: () => 0,
       redactError: (error) => error,
       redact: (text) => text,
-      lastReceivedAt: () => seen.receivedAt,
+      get lastReceivedAt() {
+        return seen.receivedAt;
+      },
       cancel: (_id, why) => {
         cancels.push(why);
         return isUnsent;
       },
-      silent: () => {
+      onsilence: () => {
         seen.silences += 1;
       },
     },

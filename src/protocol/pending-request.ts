@@ -33,17 +33,17 @@ export interface RequestContext {
   readonly server: string;
   readonly clock: DeadlineClock;
   /** Last activity of the server that the request does not see itself (`performance.now()`). */
-  lastActivityAt(): number;
+  readonly lastActivityAt?: (() => number) | undefined;
   /** Removes secrets from text of the server. */
   redact(text: string): string;
   /** Removes secrets from a `ToolportError`. Returns any other value unchanged. */
   redactError<Value>(error: Value): Value;
   /** When the last message arrived on the connection (`performance.now()`). */
-  lastReceivedAt(): number;
+  readonly lastReceivedAt: number;
   /** Cancels the request at the server. Returns true if the request was certainly never sent. */
   cancel(id: string, why: GiveUpReason): boolean;
   /** Called when the request timed out and no message had arrived for as long as its timeout. */
-  silent(): void;
+  readonly onsilence?: (() => void) | undefined;
 }
 
 /** Progress is passed on without a limit up to this count, then at most once per `REPORT_EVERY_MS`. */
@@ -111,7 +111,7 @@ export class PendingRequest implements TimedRequest {
     if (this.quiet) return;
     const now = performance.now();
     const waitedMs = Math.min(now - this.#startedAt, this.#limits.timeoutMs);
-    if (now - this.#context.lastReceivedAt() >= waitedMs) this.#context.silent();
+    if (now - this.#context.lastReceivedAt >= waitedMs) this.#context.onsilence?.();
   }
 
   /** The call that the request was sent for. */
@@ -138,12 +138,14 @@ export class PendingRequest implements TimedRequest {
     this.#limits.onResponse?.();
     // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
     if (error !== undefined && error !== null) return this.rejectWithRpcError(error);
-    this.#finish();
+    this.#context.clock.delete(this);
+    this.#stopListening?.();
     this.#resolve(result);
   }
 
   reject(error: unknown): void {
-    this.#finish();
+    this.#context.clock.delete(this);
+    this.#stopListening?.();
     this.#reject(this.#context.redactError(error));
   }
 
@@ -185,7 +187,7 @@ export class PendingRequest implements TimedRequest {
 
   dueAt(): number {
     const { timeoutMs, maxTimeoutMs } = this.#limits;
-    const lastActivity = Math.max(this.#lastProgressAt, this.#context.lastActivityAt());
+    const lastActivity = Math.max(this.#lastProgressAt, this.#context.lastActivityAt?.() ?? 0);
     return Math.min(lastActivity + timeoutMs, this.#startedAt + maxTimeoutMs) + this.#extraMs;
   }
 
@@ -200,15 +202,27 @@ export class PendingRequest implements TimedRequest {
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
     const limitMs = Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs);
     const isUnsent = this.#context.cancel(this.id, "timeout");
-    this.reject(isUnsent ? this.#neverSent(limitMs) : this.#timedOut(limitMs, total));
+    this.reject(this.#timedOut(limitMs, total, isUnsent));
     this.#reportSilence();
   }
 
-  #timedOut(limitMs: number, total: boolean): ToolCallError {
+  /** @param isUnsent the request waited for a socket until the timeout */
+  #timedOut(limitMs: number, total: boolean, isUnsent: boolean): ToolCallError {
     const method = this.#method;
+    const { server } = this.#context;
+    if (isUnsent)
+      return new ToolCallError({
+        code: "TIMEOUT",
+        server,
+        what: `${method} could not be sent within ${limitMs} ms`,
+        next: "Make fewer calls at once, raise maxSockets if all sockets to the server are in use, or raise timeoutMs",
+        retryable: true,
+        phase: "queue",
+        outcome: "unsent",
+      });
     return new ToolCallError({
       code: "TIMEOUT",
-      server: this.#context.server,
+      server,
       what: `${method} was not answered within ${limitMs} ms`,
       next: total
         ? "Raise maxTimeoutMs if the work takes longer"
@@ -216,24 +230,6 @@ export class PendingRequest implements TimedRequest {
       retryable: true,
       phase: method,
     });
-  }
-
-  /** The request waited for a socket until the timeout. */
-  #neverSent(limitMs: number): ToolCallError {
-    return new ToolCallError({
-      code: "TIMEOUT",
-      server: this.#context.server,
-      what: `${this.#method} could not be sent within ${limitMs} ms`,
-      next: "Make fewer calls at once, raise maxSockets if all sockets to the server are in use, or raise timeoutMs",
-      retryable: true,
-      phase: "queue",
-      outcome: "unsent",
-    });
-  }
-
-  #finish(): void {
-    this.#context.clock.delete(this);
-    this.#stopListening?.();
   }
 }
 

@@ -7,8 +7,9 @@
  */
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
+import type { MessageTap } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type {
   GiveUpReason,
   MessageOrigin,
@@ -43,17 +44,26 @@ export interface ChannelRequestOptions extends RequestLimits {
   progressUntil?: AbortSignal | undefined;
 }
 
+export interface LiveTap {
+  /** Asked for every message, because it may change. */
+  isOn(): boolean;
+  readonly tap: MessageTap;
+}
+
 const isOwnId = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
-export class RequestChannel {
+export class RequestChannel implements RequestContext {
+  readonly server: string;
+  /** For the deadlines of all requests. */
+  readonly clock = new DeadlineClock();
   /** Resolves when the transport is closed; with the reason unless Toolport closed it. */
   readonly closed: Promise<ToolportError | undefined>;
   /** The transport to connect the SDK's client to. */
   readonly sdkTransport: SdkTransport;
   /** Observes every message in both directions, for wire logs. */
-  tap: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
-  /** Returns a further tap while something observes the port. Asked for every message, because that may change. */
-  liveTap: (() => RequestChannel["tap"]) | undefined;
+  tap: MessageTap | undefined;
+  /** A further tap, for as long as something observes the port. */
+  liveTap: LiveTap | undefined;
   /** `_meta` of every request. Set for modern servers once the era is known; also decides how requests are cancelled. */
   envelope: Readonly<Record<string, unknown>> | undefined;
   /** Defaults for `_meta`; the request's own fields take precedence. */
@@ -78,16 +88,12 @@ export class RequestChannel {
   onsilence?: (() => void) | undefined;
 
   readonly #inner: ServerTransport;
-  readonly #server: string;
   readonly #pending = new IdTable<PendingRequest>(PREFIX);
   /** Requests whose progress is reported beyond their response. */
   readonly #withProgress = new Map<string, PendingRequest>();
   readonly #hasPerRequestStream: boolean;
-  readonly #clock = new DeadlineClock();
   readonly #droppedResponses: DroppedResponses;
-  readonly #context: RequestContext;
   #received = 0;
-  /** When the last message arrived (`performance.now()`). */
   #receivedAt = Number.NEGATIVE_INFINITY;
   #started: Promise<void> | undefined;
   #isClosed = false;
@@ -98,18 +104,8 @@ export class RequestChannel {
 
   constructor(inner: ServerTransport, server: string) {
     this.#inner = inner;
-    this.#server = server;
+    this.server = server;
     this.#hasPerRequestStream = inner.hasPerRequestStream === true;
-    this.#context = {
-      server,
-      clock: this.#clock,
-      lastActivityAt: () => this.lastActivityAt?.() ?? 0,
-      redact: (text) => this.secrets?.foreign(text) ?? text,
-      redactError: (error) => this.secrets?.redactError(error) ?? error,
-      lastReceivedAt: () => this.#receivedAt,
-      cancel: (id, why) => this.#cancel(id, why),
-      silent: () => this.onsilence?.(),
-    };
     this.#droppedResponses = new DroppedResponses(server, (error) =>
       this.oninvalidmessage?.(error, "response"),
     );
@@ -124,7 +120,7 @@ export class RequestChannel {
     });
     inner.onmessage = this.#receive;
     inner.onerror = (error) => {
-      this.#context.redactError(error);
+      this.redactError(error);
       if (isInvalidMessage(error)) this.oninvalidmessage?.(error, "transport");
       this.sdkTransport.onerror?.(error);
     };
@@ -165,6 +161,19 @@ export class RequestChannel {
   /** Number of responses that matched no open request, not counting late ones. */
   get droppedAnswers(): number {
     return this.#droppedResponses.count;
+  }
+
+  /** When the last message arrived (`performance.now()`). */
+  get lastReceivedAt(): number {
+    return this.#receivedAt;
+  }
+
+  redact(text: string): string {
+    return this.secrets?.foreign(text) ?? text;
+  }
+
+  redactError<Value>(error: Value): Value {
+    return this.secrets?.redactError(error) ?? error;
   }
 
   setProtocolVersion(version: string): void {
@@ -208,27 +217,26 @@ export class RequestChannel {
     options.signal?.throwIfAborted();
     if (this.#isClosed || this.#onDrained) throw this.#closedError("unsent");
     const id = this.#pending.nextId();
-    const pending = new PendingRequest({ id, method, limits: options, context: this.#context });
+    const pending = new PendingRequest({ id, method, limits: options, context: this });
     this.#pending.put(pending);
     if (options.progressUntil !== undefined) {
       this.#withProgress.set(id, pending);
       options.progressUntil.addEventListener("abort", () => this.#withProgress.delete(id), { once: true });
     }
-    const _meta = this.#metaOf(id, params, options);
+    const own = params["_meta"] as Fields | undefined;
+    const { envelope = this.envelope, skipsMetaDefaults = false, onProgress } = options;
+    const _meta = (onProgress !== undefined || envelope !== undefined || own !== undefined) && {
+      ...(skipsMetaDefaults ? undefined : this.metaDefaults),
+      ...own,
+      ...envelope,
+      ...(onProgress !== undefined && { progressToken: id }),
+    };
     // `id` comes early in the text, so that the HTTP transport finds it without parsing large arguments.
     const message = { jsonrpc: "2.0", id, method, params: _meta ? { ...params, _meta } : params } as const;
     this.#send(message, this.#sendOptions(pending, options)).catch((error: ToolportError) =>
       this.#fail(id, error),
     );
     return await pending.promise;
-  }
-
-  #metaOf(id: string, params: Fields, options: ChannelRequestOptions): Fields | undefined {
-    const own = params["_meta"] as Fields | undefined;
-    const { envelope = this.envelope, skipsMetaDefaults = false, onProgress } = options;
-    if (onProgress === undefined && envelope === undefined && own === undefined) return undefined;
-    const defaults = skipsMetaDefaults ? undefined : this.metaDefaults;
-    return { ...defaults, ...own, ...envelope, ...(onProgress !== undefined && { progressToken: id }) };
   }
 
   #sendOptions(
@@ -244,13 +252,13 @@ export class RequestChannel {
       requestSignal: pending.openStream(),
       headers,
       resends,
-      onRequestStreamEnd: () => this.#fail(pending.id, responseCut(this.#server)),
+      onRequestStreamEnd: () => this.#fail(pending.id, responseCut(this.server)),
     };
   }
 
   async #send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     this.tap?.("sent", message);
-    this.liveTap?.()?.("sent", message);
+    if (this.liveTap?.isOn()) this.liveTap.tap("sent", message);
     await this.#inner.send(message, options);
   }
 
@@ -258,13 +266,12 @@ export class RequestChannel {
     this.#received += 1;
     this.#receivedAt = performance.now();
     this.tap?.("received", message);
-    this.liveTap?.()?.("received", message);
+    if (this.liveTap?.isOn()) this.liveTap.tap("received", message);
     if (!("method" in message)) {
       const { id } = message;
-      if (isOwnId(id)) {
-        const pending = this.#take(id);
-        return pending === undefined ? this.#droppedResponses.drop(id) : pending.settle(message);
-      }
+      const pending = typeof id === "string" ? this.#take(id) : undefined;
+      if (pending !== undefined) return pending.settle(message);
+      if (isOwnId(id)) return this.#droppedResponses.drop(id);
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
       if (isOwnId(token)) {
@@ -286,7 +293,7 @@ export class RequestChannel {
 
   /** Rejects one request of either side: its response will not arrive. */
   #fail(id: RequestId, cause: ToolportError): void {
-    const error = this.#context.redactError(toToolportError(cause, { server: this.#server }));
+    const error = this.redactError(toToolportError(cause, { server: this.server }));
     const pending = isOwnId(id) ? this.#take(id) : undefined;
     if (pending === undefined) return this.sdkTransport.fail(id, error);
     this.#droppedResponses.expectLate(id);
@@ -299,7 +306,7 @@ export class RequestChannel {
   }
 
   /** Cancels a request that its caller gave up. Returns true if the request was never sent. */
-  #cancel(id: string, why: GiveUpReason): boolean {
+  cancel(id: string, why: GiveUpReason): boolean {
     const pending = this.#take(id);
     this.#droppedResponses.expectLate(id);
     // Frees the socket of the request in both eras; otherwise a timed-out call would occupy it for good.
@@ -318,11 +325,11 @@ export class RequestChannel {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#closeError = withAdvice(this.#closeError ?? this.#inner.closeError, this.adviceAfterLoss);
-    this.#context.redactError(this.#closeError);
+    this.redactError(this.#closeError);
     const error = this.#closedError("unknown");
     for (const { id } of this.#pending.toArray()) this.#take(id)?.reject(error);
     this.#withProgress.clear();
-    this.#clock.close();
+    this.clock.close();
     this.sdkTransport.closed(this.#closedError("unsent"));
     this.#settleClosed(this.#closeError);
   }
@@ -331,7 +338,15 @@ export class RequestChannel {
     // Requests in flight may have run, even if the request that hit the error first was never sent.
     if (this.#closeError !== undefined && outcome === "unknown")
       return this.#closeError.withOutcome("unknown");
-    return connectionClosed(this.#server, { outcome, next: this.adviceAfterLoss, cause: this.#closeError });
+    return new ConnectionError({
+      code: "CLOSED",
+      server: this.server,
+      what: "The connection is closed",
+      next: this.adviceAfterLoss ?? "Call again to use the new connection",
+      retryable: true,
+      outcome,
+      cause: this.#closeError,
+    });
   }
 }
 
@@ -409,28 +424,6 @@ const isInvalidMessage = (error: Error): error is ConnectionError =>
 /** Replaces the advice of an error about a lost connection; the transport does not know whether Toolport reconnects. */
 function withAdvice(error: ToolportError | undefined, next: string | undefined): ToolportError | undefined {
   return next === undefined || error === undefined || !LOSSES.has(error.code) ? error : error.withNext(next);
-}
-
-interface ConnectionEnd {
-  readonly outcome: Outcome;
-  /** What to do next. @default call again */
-  readonly next: string | undefined;
-  readonly cause: ToolportError | undefined;
-}
-
-function connectionClosed(
-  server: string,
-  { outcome, next = "Call again to use the new connection", cause }: ConnectionEnd,
-): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    server,
-    what: "The connection is closed",
-    next,
-    retryable: true,
-    outcome,
-    cause,
-  });
 }
 
 function responseCut(server: string): ConnectionError {

@@ -1,18 +1,16 @@
 /** One live MCP session with one server: requests of both eras. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import { SuspensionError, type ToolportError } from "../errors/toolport-error.js";
+import { SuspensionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
+import { isRecord } from "../util/json.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
 import { type Era, envelopeFor, type ResumableSession, withElicitation } from "./era.js";
 import type { Handshake, LazyClient } from "./handshake.js";
 import {
-  completeResult,
-  hasResultType,
   type InputRoundsParts,
   inputPauseOf,
-  markDependsOnInput,
   needsInput,
   readInput,
   runInputRounds,
@@ -21,7 +19,7 @@ import {
 } from "./input-rounds.js";
 import { type ChannelRequestOptions, closedDuringInput, type RequestChannel } from "./request-channel.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
-import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
+import type { UrlElicitations } from "./server-requests/url-elicitations.js";
 import { askAll, assertDeclared, type InputRound, type SessionHooks } from "./session-hooks.js";
 
 interface SessionParts {
@@ -155,9 +153,10 @@ export class Session {
   async request(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     if (options.hooks !== undefined) return this.#requestFor(options.hooks, method, params, options);
     if (this.era === "modern") return this.#requestModern(method, params, options);
-    return CALL_METHODS.has(method)
+    const isTracked = this.#parts.tracksCalls || options.suspendable !== undefined;
+    return isTracked && CALL_METHODS.has(method)
       ? this.#callLegacy(method, params, options)
-      : this.#requestLegacy(method, params, { options });
+      : this.#requestLegacy(method, params, options);
   }
 
   /** A request of a caller with capabilities of its own. */
@@ -168,19 +167,25 @@ export class Session {
     options: SessionRequestOptions,
   ): Promise<Fields> {
     const isModern = this.era === "modern";
-    const send = (own: SessionRequestOptions): Promise<Fields> =>
-      isModern ? this.#requestModern(method, params, own) : this.#sendLegacy(method, params, own);
     // A server without the capability sends no log messages.
     const canLog = isModern || this.capabilities.logging !== undefined;
     const level = isModern || !canLog ? undefined : hooks.logLevel;
     // No question of a modern server can be for this caller: it answers them with the next request.
     const isTracked = (canLog && hooks.onLog !== undefined) || (!isModern && this.#parts.calls !== undefined);
-    if (!isTracked && level === undefined) return send(options);
+    if (!isTracked && level === undefined) return this.#sendFor(method, params, options);
     const calls = this.#parts.calls ?? (await this.#callsInFlight());
     if (level !== undefined) await calls.lowerLevel(level);
-    if (!isTracked) return send(options);
+    if (!isTracked) return this.#sendFor(method, params, options);
     const taskId = method === "tasks/result" ? String(params["taskId"]) : undefined;
+    const send = (own: SessionRequestOptions): Promise<Fields> => this.#sendFor(method, params, own);
     return calls.run({ method, taskId, hooks, options, send, track: (running) => this.#track(running) });
+  }
+
+  async #sendFor(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    if (this.era === "modern") return this.#requestModern(method, params, options);
+    const result = await this.#channel.request(method, params, options);
+    this.#proven = true;
+    return completeResult(this.server, method, result);
   }
 
   /** Those of an ordinary connection: they get log messages, and no questions. */
@@ -203,7 +208,7 @@ export class Session {
     const isSaved = resumed !== undefined && round?.requestState !== undefined;
     const result = await (isSaved ? sending.catch(throwUnsentIfRefused) : sending);
     this.#proven = true;
-    if (hasResultType(result) && needsInput(method, result)) {
+    if (needsInput(method, result)) {
       if (hooks?.passesInput) return this.#passInput(result as Fields, method, hooks);
       return this.#collectInput(result, { method, params, options: limits, startedAt, suspendable }, hooks);
     }
@@ -258,19 +263,15 @@ export class Session {
     }
   }
 
-  async #sendLegacy(method: string, params: Fields, options: ChannelRequestOptions): Promise<Fields> {
-    const result = await this.#channel.request(method, params, options);
-    this.#proven = true;
-    return completeResult(this.server, method, result);
-  }
-
   /** Sends the request again when the user has opened the web page that the server may demand first. */
-  async #requestLegacy(method: string, params: Fields, request: ElicitingRequest): Promise<Fields> {
+  async #requestLegacy(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     let result: unknown;
     try {
-      result = await this.#channel.request(method, params, request.options);
+      result = await this.#channel.request(method, params, options);
     } catch (error) {
-      const send = () => this.#channel.request(method, params, request.options);
+      const send = () => this.#channel.request(method, params, options);
+      const tool = CALL_METHODS.has(method) ? toolOf(params, options) : undefined;
+      const request = { tool, options, suspendable: options.suspendable };
       result = await this.#parts.urlElicitations(error, send, request);
     }
     this.#proven = true;
@@ -280,16 +281,13 @@ export class Session {
   /** Tracks the call: requests of a legacy server do not name the call they belong to. */
   async #callLegacy(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     const { tracksCalls, asksUser, responder } = this.#parts;
-    const { suspendable, tool = String(params["name"]) } = options;
-    const isSuspendable = suspendable !== undefined && !asksUser;
-    if (!tracksCalls && !isSuspendable)
-      return this.#requestLegacy(method, params, { tool, options, suspendable });
+    const tool = toolOf(params, options);
     const send = async () => {
       const tracked = tracksCalls
         ? responder.beginCall(tool, params["taskId"] as string | undefined, options)
         : undefined;
       try {
-        const result = await this.#requestLegacy(method, params, { tool, options, suspendable });
+        const result = await this.#requestLegacy(method, params, options);
         if (tracked) responder.endCall(tracked);
         return result;
       } catch (error) {
@@ -297,7 +295,7 @@ export class Session {
         throw error;
       }
     };
-    if (!isSuspendable) return send();
+    if (options.suspendable === undefined || asksUser) return send();
     this.#cancelledQuestions ??= new CancelledQuestions(this.server, this.#channel);
     return this.#cancelledQuestions.during(tool, options, send);
   }
@@ -410,8 +408,36 @@ const inputOf = ({ inputResponses, requestState }: InputRound): Fields => ({
   ...(requestState !== undefined && { requestState }),
 });
 
+const toolOf = (params: Fields, { tool = String(params["name"]) }: SessionRequestOptions): string => tool;
+
 /** Methods during which a legacy server may send requests on behalf of a tool call. */
 const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
+
+const inputResults = new WeakSet<object>();
+
+/** True for a result that depends on input of the user. It must never be cached. */
+export const dependsOnInput = (result: object): boolean => inputResults.has(result);
+
+/** Makes {@link dependsOnInput} true for the result. */
+export function markDependsOnInput<Result extends object>(result: Result): Result {
+  inputResults.add(result);
+  return result;
+}
+
+/** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
+function completeResult(server: string, method: string, result: unknown): Fields {
+  if (!isRecord(result)) throw unusable({ server, what: `The result of ${method} is not an object`, result });
+  if (result["resultType"] === undefined) return result;
+  const { resultType, ...rest } = result;
+  if (resultType === "complete") return rest;
+  // The caller needs the field to tell a task from a result.
+  if (resultType === "task" && method === "tools/call") return result;
+  const type = JSON.stringify(resultType);
+  throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
+}
+
+const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });
 
 class CancelledQuestions {
   readonly #server: string;

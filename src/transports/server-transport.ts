@@ -7,7 +7,7 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import type { ConnectionError, ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
 import { isRecord, parseJson } from "../util/json.js";
 import type { AbortSource } from "../util/timers.js";
 import type { ProxyOption } from "./http/network/proxy/proxy-option.js";
@@ -119,31 +119,26 @@ type AuthorizeRequests = (server: string) => AuthorizedSend | undefined;
  * The resends left for one call on one server: retries, a new session, new credentials. All layers share one object, from
  * the retry step down to the credentials of a request, so that their limits do not multiply.
  */
-export class Resends {
-  #left: number;
-  #healed = false;
-
-  /** @param maxSends number of sends, including the first */
-  constructor(maxSends: number) {
-    this.#left = maxSends - 1;
-  }
-
+export interface Resends {
   /** Takes one resend; false if none is left. */
-  take(): boolean {
-    if (this.#left <= 0) return false;
-    this.#left -= 1;
-    return true;
-  }
-
+  take(): boolean;
   /**
    * Takes one resend for a new session or new credentials, at most once per call. A server that rejects every send, but runs
    * the call each time, must not receive it more often.
    */
-  takeHealing(): boolean {
-    if (this.#healed || !this.take()) return false;
-    this.#healed = true;
-    return true;
-  }
+  takeHealing(): boolean;
+}
+
+/** The connection was closed by `close()`. */
+export function closedError(outcome: Outcome, cause?: unknown): ConnectionError {
+  const what = "The connection is closed";
+  return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome, cause });
+}
+
+/** A message was sent while the connection is not open. @param cause why it closed */
+export function notOpenError(server: string, cause: ToolportError | undefined): ConnectionError {
+  const what = "The connection is not open";
+  return new ConnectionError({ code: "CLOSED", what, server, retryable: true, outcome: "unsent", cause });
 }
 
 /** Ids of the responses in a rejected batch, so that their requests can fail at once. */
@@ -168,12 +163,6 @@ export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<Request
   return (value as { jsonrpc?: unknown }).jsonrpc === "2.0" ? (value as JSONRPCMessage) : undefined;
 }
 
-/** Maximum number of messages in a batch, which only servers of old revisions send. */
-const MAX_BATCH = 1_000;
-
-const isMessage = (value: unknown): value is Record<string, unknown> =>
-  isRecord(value) && value.jsonrpc === "2.0";
-
 /** A JSON-RPC error response. */
 interface RpcErrorMessage {
   readonly jsonrpc: "2.0";
@@ -183,31 +172,10 @@ interface RpcErrorMessage {
 
 /** The value as a JSON-RPC error response, with or without an id; undefined if it is none. */
 export function asRpcError(value: unknown): RpcErrorMessage | undefined {
-  if (!isMessage(value) || "method" in value || !isRecord(value.error)) return undefined;
-  const { code, message } = value.error;
+  if (!isRecord(value) || value["jsonrpc"] !== "2.0" || "method" in value || !isRecord(value["error"]))
+    return undefined;
+  const { code, message } = value["error"];
   return typeof code === "number" && typeof message === "string"
-    ? (value as unknown as RpcErrorMessage)
-    : undefined;
-}
-
-/**
- * Finds the response to request `id` in a JSON body. Any other message would be dropped silently, and the request would
- * wait for its timeout. An error without an id (the server could not parse the request) gets this id. Returns undefined
- * if there is no response.
- */
-export function findResponse(
-  id: RequestId,
-  body: unknown,
-): JSONRPCMessage | readonly JSONRPCMessage[] | undefined {
-  if (Array.isArray(body)) {
-    const fits = body.length <= MAX_BATCH && body.every(isMessage);
-    const isAnswer = fits && body.some((message) => message.id === id && !("method" in message));
-    return isAnswer ? (body as unknown as JSONRPCMessage[]) : undefined;
-  }
-  if (!isMessage(body) || "method" in body) return undefined;
-  if (body.id === id) return body as unknown as JSONRPCMessage;
-  const error = asRpcError(body);
-  return error !== undefined && (error.id === null || error.id === undefined)
-    ? ({ ...error, id } as JSONRPCMessage)
+    ? (value as Partial<RpcErrorMessage> as RpcErrorMessage)
     : undefined;
 }

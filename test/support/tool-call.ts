@@ -1,7 +1,12 @@
 /** Calls, results and failures for tests of single pipeline steps. */
 import { ConnectionError, ToolCallError } from "../../src/errors/toolport-error.js";
-import type { CallTarget } from "../../src/execution/call-target.js";
-import type { CallHandler, CallStep, ResolvedCall, ToolCall } from "../../src/execution/tool-call.js";
+import type {
+  CallHandler,
+  CallStep,
+  CallTarget,
+  ResolvedCall,
+  ToolCall,
+} from "../../src/execution/tool-call.js";
 import type { ToolResult } from "../../src/execution/tool-result.js";
 
 /** A target with the members that a single step reads. */

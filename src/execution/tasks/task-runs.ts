@@ -2,7 +2,8 @@
 
 import { runOnSession, type ServerConnection } from "../../connection/server-connection.js";
 import { ToolCallError } from "../../errors/toolport-error.js";
-import { markDependsOnInput, toPausedRaw } from "../../protocol/input-rounds.js";
+import { toPausedRaw } from "../../protocol/input-rounds.js";
+import { markDependsOnInput } from "../../protocol/session.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
 import { onSharedAbort, timerMs } from "../../util/timers.js";
 import type { TaskProgress } from "../call-progress.js";

@@ -2,7 +2,7 @@
 import { parseUriTemplate, type TemplateArguments } from "../../catalog/uri-template.js";
 import { CatalogError, ToolCallError } from "../../errors/toolport-error.js";
 import type { ResourceContents } from "../../model/resource-info.js";
-import { dependsOnInput } from "../../protocol/input-rounds.js";
+import { dependsOnInput } from "../../protocol/session.js";
 import { didYouMean, suggest } from "../../util/suggest.js";
 import type { PortCore } from "../port-core.js";
 import type { ReadResourceOptions } from "../server-access.js";

@@ -230,7 +230,7 @@ function toOutcome({ result, received }: CallAnswer): CallOutcome {
     content === received["content"] &&
     structuredContent === received["structuredContent"] &&
     isError === (received["isError"] === true) &&
-    isSameMeta(_meta, received["_meta"]);
+    (_meta === undefined ? received["_meta"] === undefined : isSameMeta(_meta, received["_meta"]));
   if (isUnchanged) return { fields: received, server };
   // What a step has removed must not come back.
   const { structuredContent: _, _meta: __, ...others } = received;
@@ -238,8 +238,8 @@ function toOutcome({ result, received }: CallAnswer): CallOutcome {
 }
 
 /** Apart from the mark of results that depend on input. */
-function isSameMeta(meta: Fields | undefined, received: unknown): boolean {
-  if (meta?.[INPUT_META_KEY] !== true) return meta === received;
+function isSameMeta(meta: Fields, received: unknown): boolean {
+  if (meta[INPUT_META_KEY] !== true) return meta === received;
   const { [INPUT_META_KEY]: _, ...unmarked } = meta;
   const sent = toRecord(received) ?? {};
   const keys = Object.keys(unmarked);

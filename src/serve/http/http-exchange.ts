@@ -43,6 +43,7 @@ export class HttpExchange implements Exchange, TimedRequest {
   slot = -1;
   readonly isBackground = true;
   readonly #abort = new AbortController();
+  readonly signal: AbortSignal = this.#abort.signal;
   readonly #shared: SharedByExchanges;
   readonly #init: HttpExchangeInit;
   readonly #acceptsStream: boolean;
@@ -61,10 +62,6 @@ export class HttpExchange implements Exchange, TimedRequest {
     this.#longAt = performance.now() + (this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     reply.onGone(() => this.abort(new Error("The client is gone")));
     if (this.#acceptsStream) shared.clock.add(this);
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   header(name: string): string | undefined {

@@ -25,32 +25,6 @@ export interface BodyLimits {
   takeBytes(bytes: number): void;
 }
 
-/** The bytes of a body as they arrive. A list of pieces would take 200 times as much if a client sends single bytes. */
-export class BodyBytes {
-  #bytes: Uint8Array = new Uint8Array();
-  length = 0;
-
-  /** The only piece is not copied. */
-  add(piece: Uint8Array): void {
-    const length = this.length + piece.length;
-    if (this.length === 0) this.#bytes = piece;
-    else {
-      if (length > this.#bytes.length) {
-        const bytes = new Uint8Array(Math.max(length, 2 * this.length));
-        bytes.set(this.#bytes);
-        this.#bytes = bytes;
-      }
-      this.#bytes.set(piece, this.length);
-    }
-    this.length = length;
-  }
-
-  /** A view. */
-  get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.length);
-  }
-}
-
 export type Headers = Readonly<Record<string, string>>;
 
 export interface HttpReply {

@@ -1,9 +1,9 @@
 /** Serves requests of Node's HTTP server without web streams, which cost three times as much. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { ChunkList } from "../../util/collections.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import type { Json } from "../results.js";
 import {
-  BodyBytes,
   type BodyLimits,
   bodyTooLarge,
   bodyTooSlow,
@@ -46,7 +46,7 @@ export class NodeRequest implements HttpRequest {
     if (message.destroyed) return Promise.reject(cutBody());
     if (Number(message.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
     return new Promise((resolve, reject) => {
-      const body = new BodyBytes();
+      const body = new ChunkList();
       const stop = (error: unknown) => {
         clearTimeout(timer);
         message.pause();
@@ -55,17 +55,17 @@ export class NodeRequest implements HttpRequest {
       };
       const timer = setTimeout(() => stop(closing(bodyTooSlow(timeoutMs))), timeoutMs);
       message.on("data", (chunk: Buffer) => {
-        if (body.length + chunk.length > maxBytes) return stop(tooLarge(maxBytes));
+        if (body.byteLength + chunk.length > maxBytes) return stop(tooLarge(maxBytes));
         try {
           takeBytes(chunk.length);
-          body.add(chunk);
+          body.push(chunk);
         } catch (error) {
           stop(closing(error));
         }
       });
       message.on("end", () => {
         clearTimeout(timer);
-        const { buffer, byteOffset, byteLength } = body.bytes;
+        const { buffer, byteOffset, byteLength } = body.takeBlock();
         resolve(Buffer.from(buffer, byteOffset, byteLength).toString("utf8"));
       });
       message.on("error", reject);

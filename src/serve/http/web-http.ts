@@ -1,9 +1,9 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 
+import { ChunkList } from "../../util/collections.js";
 import { withDeadline } from "../../util/timers.js";
 import type { Json } from "../results.js";
 import {
-  BodyBytes,
   type BodyLimits,
   bodyTooLarge,
   bodyTooSlow,
@@ -56,21 +56,21 @@ export class FetchRequest implements HttpRequest {
       takeBytes(Math.max(0, Number(length)));
       return this.#whole(maxBytes);
     }
-    const body = new BodyBytes();
+    const body = new ChunkList();
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return "";
     signal.addEventListener("abort", () => void reader.cancel(signal.reason).catch(() => {}), { once: true });
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return decoder.decode(body.bytes);
+      if (done) return decoder.decode(body.takeBlock());
       try {
-        if (body.length + value.length > maxBytes) throw bodyTooLarge(maxBytes);
+        if (body.byteLength + value.length > maxBytes) throw bodyTooLarge(maxBytes);
         takeBytes(value.length);
       } catch (error) {
         await reader.cancel();
         throw error;
       }
-      body.add(value);
+      body.push(value);
     }
   }
 

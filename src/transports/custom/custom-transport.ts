@@ -8,7 +8,7 @@ import type {
 import type { CustomConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
-import type { ServerTransport } from "../server-transport.js";
+import { notOpenError, type ServerTransport } from "../server-transport.js";
 
 /** Calls the user's function, once for every connection, and wraps its result. */
 export async function wrapCustomTransport(config: CustomConfig): Promise<ServerTransport> {
@@ -63,18 +63,18 @@ class CustomTransport implements ServerTransport {
   }
 
   async start(): Promise<void> {
-    if (!this.#isOpen()) throw this.#notOpen();
+    if (!this.#isOpen()) throw notOpenError(this.server, this.closeError);
     try {
       await this.inner.start();
     } catch (error) {
       throw toTypedError(this.server, error, "The transport could not be started");
     }
     // It may have been closed meanwhile.
-    if (!this.#isOpen()) throw this.#notOpen();
+    if (!this.#isOpen()) throw notOpenError(this.server, this.closeError);
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!this.#isOpen()) throw this.#notOpen();
+    if (!this.#isOpen()) throw notOpenError(this.server, this.closeError);
     await this.inner.send(message, options);
   }
 
@@ -137,17 +137,6 @@ class CustomTransport implements ServerTransport {
       next: "The next call opens a new connection",
       server: this.server,
       retryable: true,
-    });
-  }
-
-  #notOpen(): ConnectionError {
-    return new ConnectionError({
-      code: "CLOSED",
-      what: "The connection is not open",
-      server: this.server,
-      retryable: true,
-      outcome: "unsent",
-      cause: this.closeError,
     });
   }
 }

@@ -282,14 +282,13 @@ class ListeningStream {
     });
   }
 
-  #onEvent(bytes: Uint8Array): boolean {
+  #onEvent(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
     this.#idleEnds = 0;
     if (event.retryMs !== undefined) this.#timers.retryMs = event.retryMs;
     if (event.id) this.#token = event.id;
     const message = readMessage(event, this.#context);
     if (message !== undefined) this.#context.onMessage(message);
-    return true;
   }
 
   #later(attempt: number): void {
@@ -350,7 +349,10 @@ export class ReconnectTimers {
 }
 
 /** Undefined if the event contains no message: another type, no data, or not JSON-RPC (which is reported). */
-function readMessage({ type, data }: ServerEvent, context: EndpointContext): JSONRPCMessage | undefined {
+export function readMessage(
+  { type, data }: ServerEvent,
+  context: Pick<EndpointContext, "onDiscard" | "onError">,
+): JSONRPCMessage | undefined {
   if (data === undefined || data === "" || (type !== "" && type !== "message")) return undefined;
   const parsed = parseMessage(data);
   if (parsed !== undefined && !(parsed instanceof Set)) return parsed as JSONRPCMessage;

@@ -1,18 +1,30 @@
 /** The MCP endpoint of one connection: adds the user's headers and credentials, and follows redirects within the origin. */
 
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import type { KnownSecrets } from "../../config/known-secrets.js";
-import type { HeaderSource } from "../../config/server-config.js";
+import { type KnownSecrets, secretsOf } from "../../config/known-secrets.js";
+import type { HeaderSource, HttpConfig, SseConfig } from "../../config/server-config.js";
 import { AuthError, ConfigError, ConnectionError, ToolportError } from "../../errors/toolport-error.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { encodeHeaderText } from "../../util/text.js";
 import { LightAbort, onSharedAbort } from "../../util/timers.js";
-import type { AuthorizedSend, Resends, ServerSendOptions, StreamState } from "../server-transport.js";
+import type {
+  AuthorizedSend,
+  Resends,
+  ServerSendOptions,
+  StreamState,
+  TransportContext,
+} from "../server-transport.js";
 import type { Discard } from "./event-frames.js";
 import type { Redact } from "./network/http-errors.js";
 import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
 import { bufferedBody, readShortBody } from "./network/response-body.js";
-import { lightResponse, toResponse, type WireClient, type WireResponse } from "./network/wire-client.js";
+import {
+  lightResponse,
+  openWith,
+  toResponse,
+  type WireClient,
+  type WireResponse,
+} from "./network/wire-client.js";
 
 interface EndpointOptions {
   readonly url: URL;
@@ -27,6 +39,8 @@ interface EndpointOptions {
 
 export interface EndpointRequest {
   readonly method: "POST" | "GET" | "DELETE";
+  /** @default the URL of the endpoint */
+  readonly url?: URL | undefined;
   readonly fields: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly exchange: Exchange;
@@ -53,6 +67,26 @@ export class Exchange extends LightAbort implements Slotted {
   slot = -1;
   /** The server may have read the request. */
   isSent = false;
+}
+
+/** The endpoint of a server, with the credentials that the port manages, or those of the `authProvider` of its entry. */
+export async function openEndpoint(
+  config: HttpConfig | SseConfig,
+  context: TransportContext,
+): Promise<Endpoint> {
+  const { name, headers, authProvider: provider } = config;
+  const url = new URL(config.url);
+  const { http } = context;
+  let authorize = context.authorize?.(name);
+  if (authorize === undefined && provider !== undefined) {
+    const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
+      import("./network/guarded-fetch.js"),
+      import("./credentials/provider-authorization.js"),
+    ]);
+    const fetch = createGuardedFetch(http, { serverUrl: url });
+    authorize = authorizeByProvider({ provider, serverUrl: url, fetch });
+  }
+  return new Endpoint({ url, headers, secrets: secretsOf(config), open: openWith(http), authorize });
 }
 
 export class Endpoint {
@@ -92,7 +126,7 @@ export class Endpoint {
     const headers = authorization === undefined ? given : { ...given, authorization };
     // New credentials would not replace those that the caller has set.
     const authorize = authorization === undefined ? this.#options.authorize : undefined;
-    let { url } = this.#options;
+    let { url = this.#options.url } = request;
     for (let followed = 0; ; followed++) {
       exchange.throwIfAborted();
       const response =
@@ -162,7 +196,7 @@ function mayResend({ headers }: WireResponse, resends: Resends | undefined): boo
 }
 
 /** There are new credentials, but this call must not be sent again. */
-export function credentialsRefused(status: number): AuthError {
+function credentialsRefused(status: number): AuthError {
   return new AuthError({
     code: status === 403 ? "INSUFFICIENT_SCOPE" : "AUTH_REQUIRED",
     what: `The server rejected the call again (HTTP ${status})`,

@@ -156,10 +156,10 @@ function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
 
 export type Discard = NonNullable<ServerTransport["ondiscard"]>;
 
-export interface SharedEventsHooks {
+interface SharedEventsHooks {
   readonly maxBytes: number;
-  /** Called with one whole event. Returns false to pause the stream. */
-  readonly onEvent: (bytes: Uint8Array) => boolean;
+  /** Called with one whole event. */
+  readonly onEvent: (bytes: Uint8Array) => void;
   readonly onDiscard: Discard;
   /** The stream has ended, with the error if it broke. */
   readonly onEnd: (error?: unknown) => void;
@@ -169,7 +169,6 @@ export interface SharedEventsHooks {
 export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): void {
   const error = () => tooLarge(hooks.maxBytes);
   let open = true;
-  let hasCapacity = true;
   const finish = (cause?: unknown) => {
     if (!open) return;
     open = false;
@@ -177,9 +176,7 @@ export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): 
   };
   const frames = new EventFrames({
     maxBytes: hooks.maxBytes,
-    onEvent: (bytes) => {
-      hasCapacity = hooks.onEvent(bytes);
-    },
+    onEvent: hooks.onEvent,
     onOversized: () => "skip",
     onSkipped: (event) => hooks.onDiscard({ id: idOf(event), error: error() }),
     onEndless: () => {
@@ -190,9 +187,8 @@ export function readSharedEvents(body: ResponseBody, hooks: SharedEventsHooks): 
   });
   body.pipe({
     chunk(bytes) {
-      hasCapacity = true;
       frames.push(bytes);
-      return open && hasCapacity;
+      return open;
     },
     end() {
       frames.end();

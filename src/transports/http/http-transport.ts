@@ -3,24 +3,25 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
-import { parseJson } from "../../util/json.js";
+import { isRecord, parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
 import {
-  type AuthorizedSend,
-  findResponse,
+  asRpcError,
+  closedError,
   type GiveUpReason,
   type ServerSendOptions,
   type ServerTransport,
   type TransportContext,
 } from "../server-transport.js";
 import {
-  Endpoint,
+  type Endpoint,
   type EndpointContext,
   type EndpointRequest,
   isResumable,
   MessageHeaders,
   type OpenRequest,
   OpenRequests,
+  openEndpoint,
   ownAuthorization,
   ownVersion,
   streamCut,
@@ -29,7 +30,7 @@ import { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";
 import { badResponse, tooLarge } from "./network/http-errors.js";
 import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE, openWith, type WireResponse } from "./network/wire-client.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -38,23 +39,7 @@ export async function createHttpTransport(
   config: HttpConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  const url = new URL(config.url);
-  const authorize = context.authorize?.(config.name) ?? (await authorizeWithProvider(config, url, context));
-  return new HttpTransport(config, context, url, authorize);
-}
-
-/** Uses the `authProvider` of the server's entry, if it has one. */
-async function authorizeWithProvider(
-  { authProvider: provider }: HttpConfig,
-  serverUrl: URL,
-  { http }: TransportContext,
-): Promise<AuthorizedSend | undefined> {
-  if (provider === undefined) return undefined;
-  const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
-    import("./network/guarded-fetch.js"),
-    import("./credentials/provider-authorization.js"),
-  ]);
-  return authorizeByProvider({ provider, serverUrl, fetch: createGuardedFetch(http, { serverUrl }) });
+  return new HttpTransport(config, context, await openEndpoint(config, context));
 }
 
 class HttpTransport implements ServerTransport {
@@ -81,17 +66,14 @@ class HttpTransport implements ServerTransport {
 
   constructor(
     config: HttpConfig,
-    { http, maxMessageBytes, listensAtOnce = true }: TransportContext,
-    url: URL,
-    authorize: AuthorizedSend | undefined,
+    { maxMessageBytes, listensAtOnce = true }: TransportContext,
+    endpoint: Endpoint,
   ) {
     this.#listensAtOnce = listensAtOnce;
-    const { headers } = config;
-    const secrets = secretsOf(config);
     this.#context = {
-      endpoint: new Endpoint({ url, headers, secrets, open: openWith(http), authorize }),
-      redact: secrets.foreign,
-      messageHeaders: new MessageHeaders(headers),
+      endpoint,
+      redact: secretsOf(config).foreign,
+      messageHeaders: new MessageHeaders(config.headers),
       requests: new OpenRequests((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,
       onMessage: this.#receive,
@@ -114,7 +96,7 @@ class HttpTransport implements ServerTransport {
   }
 
   send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
-    if (this.#closing !== undefined) return Promise.reject(closed("unsent"));
+    if (this.#closing !== undefined) return Promise.reject(closedError("unsent"));
     if ("method" in message && "id" in message) return this.#request(message, options);
     return this.#notify(message, options);
   }
@@ -159,7 +141,7 @@ class HttpTransport implements ServerTransport {
     const ended = end()
       .catch(() => {})
       .finally(() => endpoint.release(exchange));
-    await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closed("unknown") }).catch(
+    await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closedError("unknown") }).catch(
       () => {},
     );
   }
@@ -175,32 +157,69 @@ class HttpTransport implements ServerTransport {
     const { endpoint, requests } = this.#context;
     this.#streams.close();
     requests.clear();
-    endpoint.close(closed("unknown"));
+    endpoint.close(closedError("unknown"));
     this.onclose?.();
   }
 
+  /** Resolves when the response has been passed on, or its stream has started. */
   async #request(
     message: JSONRPCMessage & { id: RequestId; method: string },
-    options: ServerSendOptions | undefined,
+    options: ServerSendOptions = {},
   ): Promise<void> {
     const context = this.#context;
-    const { endpoint, requests } = context;
-    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message as object);
+    const { endpoint, requests, messageHeaders, redact } = context;
+    const { method } = message;
+    if (method === "initialize") this.#acceptsRequests = hasCapabilities(message as object);
     const modern = ownVersion(message) !== undefined;
-    const own = requests.add({ id: message.id, modern, options, exchange: endpoint.begin() });
-    if (options?.resumptionToken !== undefined) {
-      own.token = options.resumptionToken;
-      own.streamEnded = true;
-      if (isResumable(own)) void this.#streams.resume(own);
-      else requests.cut(own);
-      return;
-    }
+    const exchange = endpoint.begin();
+    const own = requests.add({ id: message.id, modern, options, exchange });
+    if (options.resumptionToken !== undefined) return this.#resume(own, options.resumptionToken);
+    const { headers } = options;
+    let streaming = false;
     try {
-      await postRequest(context, this.#streams, own, message);
+      const request: EndpointRequest = {
+        method: "POST",
+        fields: messageHeaders.forMessage(message, headers),
+        body: JSON.stringify(message),
+        exchange,
+        background: method === LISTEN_METHOD || options.background === true,
+        authorization: headers && ownAuthorization(headers),
+        resends: options.resends,
+        isControl: CONTROL_METHODS.has(method),
+      };
+      const response = await endpoint.send(request);
+      const { status } = response;
+      if (status < 200 || status >= 300)
+        return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
+      if (method === "initialize")
+        messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
+      // The response arrives on the listening stream.
+      if (status === 202) return discardBody(response);
+      const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
+      if (type === "text/event-stream") {
+        streaming = true;
+        return this.#streams.read(own, response.body);
+      }
+      if (type === "application/json") return await readJson(context, response, own);
+      const bytes = await readShortBody(response);
+      throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
     } catch (error) {
       requests.settle(own);
       if (!isAbandoned(error)) throw error;
+    } finally {
+      if (!streaming) {
+        endpoint.release(exchange);
+        requests.ended(own);
+      }
     }
+  }
+
+  /** Asks for the rest of an earlier response. */
+  #resume(own: OpenRequest, token: string): void {
+    own.token = token;
+    own.streamEnded = true;
+    if (isResumable(own)) void this.#streams.resume(own);
+    else this.#context.requests.cut(own);
   }
 
   async #notify(message: JSONRPCMessage, options: ServerSendOptions | undefined): Promise<void> {
@@ -258,10 +277,6 @@ class HttpTransport implements ServerTransport {
   }
 }
 
-function closed(outcome: "unsent" | "unknown"): ConnectionError {
-  return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome });
-}
-
 const hasCapabilities = ({ params }: { params?: { capabilities?: object } }): boolean =>
   Object.keys(params?.capabilities ?? {}).length > 0;
 
@@ -270,52 +285,6 @@ const LISTEN_METHOD = "subscriptions/listen";
 
 /** Short requests on which the connection depends: they do not wait for a socket behind calls. */
 const CONTROL_METHODS: ReadonlySet<string> = new Set(["initialize", "ping", "server/discover"]);
-
-/** Resolves when the response has been passed on, or its stream has started. */
-async function postRequest(
-  context: EndpointContext,
-  streams: EndpointStreams,
-  own: OpenRequest,
-  message: JSONRPCMessage & { readonly method: string },
-): Promise<void> {
-  const { endpoint, messageHeaders, redact } = context;
-  const { exchange } = own;
-  const given = own.options?.headers;
-  let streaming = false;
-  try {
-    const request: EndpointRequest = {
-      method: "POST",
-      fields: messageHeaders.forMessage(message, given),
-      body: JSON.stringify(message),
-      exchange,
-      background: message.method === LISTEN_METHOD || own.options?.background === true,
-      authorization: given && ownAuthorization(given),
-      resends: own.options?.resends,
-      isControl: CONTROL_METHODS.has(message.method),
-    };
-    const response = await endpoint.send(request);
-    const { status } = response;
-    if (status < 200 || status >= 300)
-      return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
-    if (message.method === "initialize")
-      messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
-    // The response arrives on the listening stream.
-    if (status === 202) return discardBody(response);
-    const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
-    if (type === "text/event-stream") {
-      streaming = true;
-      return streams.read(own, response.body);
-    }
-    if (type === "application/json") return await readJson(context, response, own);
-    const bytes = await readShortBody(response);
-    throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
-  } finally {
-    if (!streaming) {
-      endpoint.release(exchange);
-      context.requests.ended(own);
-    }
-  }
-}
 
 /** Throws if the body is not a response to the request. */
 async function readJson(context: EndpointContext, response: WireResponse, own: OpenRequest): Promise<void> {
@@ -333,7 +302,7 @@ async function readJson(context: EndpointContext, response: WireResponse, own: O
   const body = text === undefined ? undefined : parseJson(text);
   const found = body === undefined ? undefined : findResponse(own.id, body);
   if (found !== undefined) {
-    for (const message of "jsonrpc" in found ? [found] : found) context.onMessage(message, own);
+    for (const message of found) context.onMessage(message, own);
     return;
   }
   const why =
@@ -345,6 +314,27 @@ async function readJson(context: EndpointContext, response: WireResponse, own: O
           ? "is not valid JSON"
           : "does not answer the request";
   throw badResponse({ response, why, bytes: text === undefined ? undefined : bytes, redact });
+}
+
+/** Maximum number of messages in a batch, which only servers of old revisions send. */
+const MAX_BATCH = 1_000;
+
+/**
+ * Finds the response to request `id` in a JSON body. Any other message would be dropped silently, and the request would
+ * wait for its timeout. An error without an id (the server could not parse the request) gets this id. Returns undefined
+ * if there is no response.
+ */
+function findResponse(id: RequestId, body: unknown): readonly JSONRPCMessage[] | undefined {
+  if (Array.isArray(body)) {
+    const fits = body.length <= MAX_BATCH && body.every((one) => isRecord(one) && one["jsonrpc"] === "2.0");
+    return fits && body.some((one) => one.id === id && !("method" in one)) ? body : undefined;
+  }
+  if (!isRecord(body) || body["jsonrpc"] !== "2.0" || "method" in body) return undefined;
+  if (body["id"] === id) return [body as JSONRPCMessage];
+  const error = asRpcError(body);
+  return error !== undefined && (error.id === null || error.id === undefined)
+    ? [{ ...error, id } as JSONRPCMessage]
+    : undefined;
 }
 
 /** Sends a notification, or a response to a request of the server. Resolves when the server has accepted it. */

@@ -1,6 +1,7 @@
 /** Two transports linked in memory, for servers in the same process. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/toolport-error.js";
+import { utf8Length } from "../../util/text.js";
 import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../server-transport.js";
 
 interface LinkedTransportsOptions {
@@ -100,13 +101,10 @@ class LinkedTransport implements ServerTransport {
       this.#shut();
       return;
     }
-    const message = JSON.parse(delivery.text) as JSONRPCMessage;
-    // One UTF-16 code unit takes 1 to 3 bytes in UTF-8, so most messages need not be encoded to be measured.
-    const { length } = delivery.text;
-    const over =
-      length > this.#maxMessageBytes ||
-      (length * 3 > this.#maxMessageBytes &&
-        new TextEncoder().encode(delivery.text).byteLength > this.#maxMessageBytes);
+    const { text } = delivery;
+    const message = JSON.parse(text) as JSONRPCMessage;
+    // A UTF-16 code unit takes 3 bytes at most, so most messages need not be measured.
+    const over = text.length * 3 > this.#maxMessageBytes && utf8Length(text) > this.#maxMessageBytes;
     if (over) this.ondiscard?.({ id: "id" in message ? message.id : undefined, error: this.#tooLarge() });
     else this.onmessage?.(message);
   }

@@ -1,6 +1,7 @@
 /** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
 import type { WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/toolport-error.js";
+import { utf8Length } from "../../util/text.js";
 import { revealHeaders } from "../http/endpoint.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import {
@@ -104,11 +105,8 @@ const toConnection = (socket: StandardWebSocket, closeGraceMs: number): WebSocke
 });
 
 /** The runtime already has the whole message in memory; the limit avoids parsing it. */
-function isOver(data: unknown, maxBytes: number): boolean {
-  if (typeof data !== "string") return (data as ArrayBuffer).byteLength > maxBytes;
-  if (data.length > maxBytes) return true;
-  return data.length * 3 > maxBytes && new TextEncoder().encode(data).byteLength > maxBytes;
-}
+const isOver = (data: unknown, maxBytes: number): boolean =>
+  (typeof data === "string" ? utf8Length(data) : (data as ArrayBuffer).byteLength) > maxBytes;
 
 function unreachable(server: string): ConnectionError {
   return new ConnectionError({

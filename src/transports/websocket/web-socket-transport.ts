@@ -7,7 +7,7 @@ import { AuthError, ConnectionError, ToolportError } from "../../errors/toolport
 import { withDeadline } from "../../util/timers.js";
 import { parseRetryAfter } from "../http/network/http-errors.js";
 import { redirectError } from "../http/network/redirect.js";
-import { parseMessage, type ServerTransport } from "../server-transport.js";
+import { notOpenError, parseMessage, type ServerTransport } from "../server-transport.js";
 
 /** An open connection. */
 export interface WebSocketConnection {
@@ -53,7 +53,7 @@ export class WebSocketTransport implements ServerTransport {
 
   async start(): Promise<void> {
     const { server, open, handshakeTimeoutMs } = this.options;
-    if (this.#state !== "idle") throw notOpen(server, this.closeError);
+    if (this.#state !== "idle") throw notOpenError(server, this.closeError);
     this.#state = "opening";
     const listener: WebSocketListener = {
       onOpen: (connection) => {
@@ -80,7 +80,7 @@ export class WebSocketTransport implements ServerTransport {
   async send(message: JSONRPCMessage): Promise<void> {
     const connection = this.#connection;
     if (this.#state !== "open" || !connection?.isOpen()) {
-      throw notOpen(this.options.server, this.closeError);
+      throw notOpenError(this.options.server, this.closeError);
     }
     await connection.send(JSON.stringify(message));
   }
@@ -249,18 +249,6 @@ function skippedFrame(server: string): ConnectionError {
     code: "BAD_RESPONSE",
     what: "The server sent a frame that is not a JSON-RPC message; it and others like it are skipped",
     server,
-  });
-}
-
-/** A message was sent while the connection is not open. */
-function notOpen(server: string, closeError?: ToolportError): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    what: "The connection is not open",
-    server,
-    retryable: true,
-    outcome: "unsent",
-    cause: closeError,
   });
 }
 

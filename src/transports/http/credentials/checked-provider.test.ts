@@ -6,7 +6,7 @@ import {
   startFakeAuthorizationServer,
 } from "../../../../test/support/fake-authorization-server.js";
 import type { AuthError } from "../../../errors/toolport-error.js";
-import { shareAuthorization } from "./provider-authorization.js";
+import { renewAuthorization } from "./provider-authorization.js";
 
 type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
 
@@ -47,7 +47,7 @@ class Provider implements OAuthClientProvider {
 
 async function call(provider: Provider): Promise<Response> {
   const url = fake.mcpUrl;
-  const authorize = shareAuthorization({ provider, serverUrl: url, fetch });
+  const authorize = renewAuthorization({ provider, serverUrl: url, fetch });
   return authorize({ method: "POST", url }, (fields) =>
     fetch(url, { method: "POST", headers: fields, body: "{}" }),
   );

@@ -14,8 +14,6 @@ import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../s
 import { toHeaderRecord } from "../network/wire-client.js";
 import { checkedProvider, dropUnknownLifetimes } from "./checked-provider.js";
 
-type Parts = AuthorizationParts & { readonly provider: Provider };
-
 export function authorizeByProvider(given: Parts): AuthorizedSend {
   const parts = { ...given, fetch: dropUnknownLifetimes(given.fetch) };
   const { provider } = parts;
@@ -75,10 +73,10 @@ async function withProofs(
   return (fields) => signed(url, { method, headers: fields });
 }
 
-export type Provider = AuthProvider | OAuthClientProvider;
+type Provider = AuthProvider | OAuthClientProvider;
 
-interface AuthorizationParts {
-  readonly provider: Provider | undefined;
+interface Parts {
+  readonly provider: Provider;
   readonly serverUrl: URL;
   /** For requests to the authorization server. */
   readonly fetch: typeof globalThis.fetch;
@@ -87,20 +85,11 @@ interface AuthorizationParts {
 /** Authorizations in progress, by provider and server URL: several connections may share a provider. */
 const underWay = processWide("authorizations", () => new WeakMap<Provider, Map<string, Promise<void>>>());
 
-export const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
+const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
   "tokens" in provider && typeof provider.tokens === "function";
 
-/** Without a provider, or with one that uses DPoP, the SDK handles authorization. */
-export function shareAuthorization(parts: AuthorizationParts): AuthorizedSend {
-  const { provider } = parts;
-  if (provider === undefined || !canShare(provider)) return (_, send) => send({});
-  return renewAuthorization({ ...parts, provider });
-}
-
 /** Sends again with a new token for as long as the provider has one. */
-export function renewAuthorization(
-  parts: AuthorizationParts & { readonly provider: Provider },
-): AuthorizedSend {
+export function renewAuthorization(parts: Parts): AuthorizedSend {
   const { provider } = parts;
   return async ({ authorization }, send) => {
     let response = await send({});
@@ -123,14 +112,11 @@ export function renewAuthorization(
   };
 }
 
-const canShare = (provider: Provider): boolean =>
-  isOAuth(provider) ? provider.dpop === undefined : provider.onUnauthorized !== undefined;
-
 async function tokenOf(provider: Provider): Promise<string | undefined> {
   return isOAuth(provider) ? (await provider.tokens())?.access_token : provider.token();
 }
 
-function authorizeOnce(provider: Provider, response: Response, parts: AuthorizationParts): Promise<void> {
+function authorizeOnce(provider: Provider, response: Response, parts: Parts): Promise<void> {
   const running = getOrMake(underWay, provider, () => new Map<string, Promise<void>>());
   return singleFlight(running, parts.serverUrl.href, () =>
     authorize(provider, response, parts).catch((error: unknown) => {
@@ -139,11 +125,7 @@ function authorizeOnce(provider: Provider, response: Response, parts: Authorizat
   );
 }
 
-async function authorize(
-  provider: Provider,
-  response: Response,
-  { serverUrl, fetch }: AuthorizationParts,
-): Promise<void> {
+async function authorize(provider: Provider, response: Response, { serverUrl, fetch }: Parts): Promise<void> {
   if (!isOAuth(provider)) {
     await provider.onUnauthorized?.({ response, serverUrl, fetchFn: fetch });
     return;

@@ -353,13 +353,12 @@ class IncomingHeaders implements ResponseHeaders {
   }
 }
 
-async function toWireResponse(incoming: IncomingMessage, body: ResponseBody): Promise<WireResponse> {
+function toWireResponse(incoming: IncomingMessage, body: ResponseBody): WireResponse | Promise<WireResponse> {
   const { statusCode: status = 0, statusMessage: statusText = "", headers } = incoming;
   const response = { status, statusText, headers: new IncomingHeaders(headers), body };
   // Requests ask for uncompressed bodies, so this is rarely needed.
   if (headers["content-encoding"] === undefined) return response;
-  const { decompress } = await import("./decompress.js");
-  return decompress(response);
+  return import("./decompress.js").then(({ decompress }) => decompress(response));
 }
 
 const SWITCHING_PROTOCOLS = 101;
@@ -386,9 +385,15 @@ function switchedProtocols(): ConnectionError {
 
 /** Plain HTTP goes to the proxy with the absolute URL; TLS goes through a tunnel that the pool opens. */
 function optionsOf({ request, target, via, pool }: RoutedRequest): RequestOptions & TunnelRequest {
-  const { method } = request;
+  const { method, body } = request;
   const { host, path } = target;
-  const headers = headerList(request, host);
+  // Names and values in turn: with this, and `targetOf`, the row "echo call → HTTP" of `bench/README.md` takes 8 % less.
+  const headers: string[] = [];
+  const fields = { host, "user-agent": USER_AGENT, "accept-encoding": "identity", ...request.headers };
+  for (const [name, value] of Object.entries(fields)) headers.push(name, value);
+  // Node adds it only to headers that are an object.
+  if (body !== undefined) headers.push("content-length", String(Buffer.byteLength(body)));
+  else if (method === "POST" || method === "PUT") headers.push("content-length", "0");
   if (via === undefined || target.isSecure) {
     const { hostname, port, protocol } = target;
     return { agent: pool, method, hostname, port, protocol, path, headers };
@@ -396,17 +401,6 @@ function optionsOf({ request, target, via, pool }: RoutedRequest): RequestOption
   const { hostname, port, protocol, authorization } = via;
   if (authorization !== undefined) headers.push("proxy-authorization", authorization);
   return { agent: pool, method, hostname, port, protocol, path: `http://${host}${path}`, headers };
-}
-
-/** Names and values in turn: with this, and `targetOf`, the row "echo call → HTTP" of `bench/README.md` takes 8 % less. */
-function headerList({ method, headers, body }: WireRequest, host: string): string[] {
-  const list: string[] = [];
-  const all = { host, "user-agent": USER_AGENT, "accept-encoding": "identity", ...headers };
-  for (const [name, value] of Object.entries(all)) list.push(name, value);
-  // Node adds it only to headers that are an object.
-  if (body !== undefined) list.push("content-length", String(Buffer.byteLength(body)));
-  else if (method === "POST" || method === "PUT") list.push("content-length", "0");
-  return list;
 }
 
 /** The other end of the socket. */
