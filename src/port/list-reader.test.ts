@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { CatalogOptions } from "../catalog/catalog-options.js";
 import { type Kept, mergeLists, type ReadLists } from "../catalog/kept-lists.js";
 import { NOT_EXAMINED } from "../catalog/safety/examine-lists.js";
-import type { ListKey } from "../protocol/change-watch.js";
+import type { ListFollower } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { ListReader } from "./list-reader.js";
 import type { PortCore } from "./port-core.js";
@@ -13,7 +13,7 @@ function setup({ isOpen }: { isOpen: boolean }) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const requests: string[] = [];
-  let gap = (_lists: readonly ListKey[]) => {};
+  let follower: ListFollower | undefined;
   const session = {
     server: "s",
     era: "modern",
@@ -21,10 +21,8 @@ function setup({ isOpen }: { isOpen: boolean }) {
     unproven: false,
     capabilities: { tools: { listChanged: true } },
     closed: new Promise(() => {}),
-    onListChanged: () => () => {},
-    onListening: (listener: typeof gap) => {
-      gap = listener;
-      return () => {};
+    followLists(lists: ListFollower) {
+      follower = lists;
     },
     isReporting: () => isOpen,
     async request(method: string) {
@@ -45,7 +43,7 @@ function setup({ isOpen }: { isOpen: boolean }) {
     keptOf: () => kept,
     async merge(_server: string, read: ReadLists) {
       kept = mergeLists(kept, read, NOT_EXAMINED);
-      return { same: [], changed: [] };
+      return [];
     },
   };
   const publicLists = {
@@ -64,7 +62,7 @@ function setup({ isOpen }: { isOpen: boolean }) {
     requests,
     load: () => lists.connected(session, new AbortController().signal),
     gap: async () => {
-      gap(["tools"]);
+      follower?.reporting(["tools"]);
       await vi.advanceTimersByTimeAsync(100);
     },
   };

@@ -23,7 +23,6 @@ async function setup(error: Error) {
     filter: () => filter,
     onOpen: () => void events.push("open"),
     onLost: () => void events.push("lost"),
-    onGap() {},
   });
   onTestFinished(() => subscription.close());
   subscription.start();
