@@ -22,32 +22,12 @@ import { keysOf, LIST_KEYS, type ListName, listNameOf } from "../protocol/change
 import type { Session } from "../protocol/session.js";
 import type { PortCore } from "./port-core.js";
 
-/** Makes a list known, unless it is known and fresh. Never rejects. */
-type ProvideList = (server: string, key: ListKey) => Promise<boolean> | undefined;
-
 export type ListedPort = PortCore & { readonly lists: ListReader };
 
 interface ReadWait {
   readonly signal?: AbortSignal | undefined;
   /** Time limit of each list. @default that of the port */
   readonly timeoutMs?: number | undefined;
-}
-
-interface ListRequest extends ReadWait {
-  /** Lists that need not be read. */
-  readonly shared?: readonly OneList[];
-  /** A list that cannot be read keeps its last state. @default it counts as empty, and tools, or a list that is needed, reject */
-  readonly isReread?: boolean;
-  /** Lists that are the same as before are not reported. @default if lists are read when they are needed */
-  readonly isCheck?: boolean;
-}
-
-/** Lists of one session that are being read. */
-interface Reading {
-  readonly session: Session;
-  /** When they were requested, in the order of reads and changes. */
-  readonly order: number;
-  readonly done: Promise<unknown>;
 }
 
 /** A session whose changes are noticed. */
@@ -66,20 +46,23 @@ const UNWATCHED_MS = 30_000;
 
 export class ListReader {
   readonly #port: PortCore;
-  readonly #provide: ProvideList;
+  /** Makes a list known, unless it is known and fresh. Never rejects. */
+  readonly #provide: (server: string, key: ListKey) => Promise<boolean> | undefined;
   /** The last position in the order of reads and changes. */
   #order = 0;
   // The maps are created when they are needed, because many users are idle.
   /** When a list changed, in the order of reads and changes and as milliseconds since 1970, by list and server. */
   #changes: Map<string, { readonly order: number; readonly at: number }> | undefined;
-  /** By list and server. */
-  #readings: Map<string, Reading> | undefined;
+  /** Reads under way, and when they began in the order of reads and changes, by list and server. */
+  #readings:
+    | Map<string, { readonly session: Session; readonly order: number; readonly done: Promise<unknown> }>
+    | undefined;
   /** By server. */
   #followed: Map<string, FollowedSession> | undefined;
   /** Number of callers that listen. */
   #listeners = 0;
 
-  constructor(port: PortCore, provide: ProvideList) {
+  constructor(port: PortCore, provide: (server: string, key: ListKey) => Promise<boolean> | undefined) {
     this.#port = port;
     this.#provide = provide;
   }
@@ -184,13 +167,19 @@ export class ListReader {
     this.#port.parts.publicLists.replacedListeners.delete(this.#replaced);
   }
 
-  /** Requests these lists and keeps them. Resolves with those that differ from before, and those that could not be read. */
+  /**
+   * Requests these lists and keeps them. Resolves with those that differ from before, and those that could not be read.
+   *
+   * @param request `shared`: lists that need not be read. `isReread`: a list that cannot be read keeps its last state.
+   * `isCheck`: lists that are the same as before are not reported
+   */
   async #request(
     session: Session,
     keys: readonly ListKey[],
-    { shared = [], isReread = false, isCheck = this.#isOnDemand, signal, timeoutMs }: ListRequest,
+    request: ReadWait & { shared?: readonly OneList[]; isReread?: boolean; isCheck?: boolean },
   ): Promise<Record<"changed" | "failed", readonly ListKey[]>> {
     const { server } = session;
+    const { shared = [], isReread = false, isCheck = this.#isOnDemand, signal, timeoutMs } = request;
     const order = this.#next();
     const failed: ListKey[] = [];
     const options = {
@@ -215,7 +204,7 @@ export class ListReader {
     const done = Promise.all(keys.map(readOne)).then((lists) =>
       this.#keep(server, { session, lists: lists.flat(), order }, isCheck),
     );
-    const reading: Reading = { session, order, done };
+    const reading = { session, order, done };
     this.#readings ??= new Map();
     for (const key of keys) this.#readings.set(idOf(server, key), reading);
     try {
@@ -296,10 +285,8 @@ export class ListReader {
       const request = { isReread: true, isCheck: reported.length === 0 };
       const { changed, failed } = await this.#request(session, keys, request);
       const unread = failed.map(listNameOf);
-      this.#emit(
-        server,
-        [...reported, ...changed].filter((key) => !unread.includes(listNameOf(key))),
-      );
+      const news = [...reported, ...changed].filter((key) => !unread.includes(listNameOf(key)));
+      this.#emit(server, news);
       return unread;
     } catch (error) {
       this.#warn(server, `The lists could not be read again: ${toToolportError(error, { server }).message}`);
@@ -344,10 +331,8 @@ export class ListReader {
   #followShared(server: string, keys: readonly ListKey[]): void {
     if (this.#isOnDemand && !this.isListening) return;
     this.#port.parts.publicLists.replacedListeners.add(this.#replaced);
-    this.#check(
-      server,
-      keys.filter((key) => this.#isReplaced(server, key)),
-    );
+    const replaced = keys.filter((key) => this.#isReplaced(server, key));
+    this.#check(server, replaced);
   }
 
   readonly #replaced = (identity: string, key: ListKey): void => {
@@ -375,20 +360,15 @@ export class ListReader {
     return !this.#isReplaced(server, key);
   }
 
-  #isShared(server: string, key: ListKey): boolean {
-    return this.#readOf(server, key)?.isShared === true;
-  }
-
   /** Whether the known list was read for another user, and is not the one that users get now. */
   #isReplaced(server: string, key: ListKey): boolean {
-    return (
-      this.#isShared(server, key) && this.#sharedList(server, key)?.list !== this.#keptOf(server)?.lists[key]
-    );
+    const { reads, lists } = this.#keptOf(server) ?? {};
+    return reads?.[key]?.isShared === true && this.#sharedList(server, key)?.list !== lists?.[key];
   }
 
   /** Without lists of other users: the server allows their use for some time, and they are followed. */
   #own(server: string, keys: readonly ListKey[]): ListKey[] {
-    return keys.filter((key) => !this.#isShared(server, key));
+    return keys.filter((key) => this.#readOf(server, key)?.isShared !== true);
   }
 
   #isTooOld({ name, cache = this.#port.parts.settings.cache }: ServerConfig, key: ListKey): boolean {

@@ -21,11 +21,6 @@ const LIMIT_MS = 1_000;
 /** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many callers ask once. */
 const FIRST_LIST_MS = 10_000;
 
-interface NamedList {
-  readonly server: string;
-  readonly key: ListKey;
-}
-
 /** A server that failed is not tried again by every request. */
 const REST_MS = 5_000;
 /** Bounds of the pause between attempts to read the lists of failed servers, on top of the rest. */
@@ -36,12 +31,11 @@ const onTimeout = () => LATE;
 export class NeededLists {
   readonly #port: ListedPort;
   // The maps are created when they are needed, because many users are idle.
-  /** Servers that a request has waited for in vain. */
-  #late: Set<string> | undefined;
   /** When a server could not be reached (`performance.now()`). */
   #failedAt: Map<string, number> | undefined;
-  /** Lists of failed servers, which are tried again while a caller listens. */
-  #missing: Map<string, NamedList> | undefined;
+  /** Lists that a caller did not get, by list and server. They are reported when they arrive. */
+  #missing: Map<string, readonly [server: string, key: ListKey]> | undefined;
+  /** Attempts to read missing lists of failed servers, while a caller listens. */
   #retries = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -57,7 +51,7 @@ export class NeededLists {
     for (const name of servers ?? []) if (pool.configOf(name) === undefined) pool.require(name);
     const pending = (servers ?? pool.names).flatMap((server) => {
       const providing = this.provide(server, key);
-      return providing === undefined ? [] : [this.#within({ server, key }, providing, { limitMs, signal })];
+      return providing === undefined ? [] : [this.#within(server, key, providing, { limitMs, signal })];
     });
     if (key === "tools") pending.push(catalog.checkDuePins());
     if (pending.length > 0) await Promise.all(pending);
@@ -82,21 +76,24 @@ export class NeededLists {
   close(): void {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = undefined;
-    this.#missing = undefined;
   }
 
   async #provide(config: ServerConfig, key: ListKey): Promise<boolean> {
-    const { reads, lists, parts, pool } = this.#port;
+    const { reads, lists, parts, pool, catalog } = this.#port;
     const { name } = config;
     try {
-      if (reads === "needed" && (await lists.useShared(config, key))) return true;
-      if (this.#isResting(name)) return await this.#fallBack(config, key);
-      // With a scan, other lists must be known before their entries are used.
-      const keys = parts.settings.scan === undefined ? [key] : LIST_KEYS;
-      if (reads === "connect") await this.#bringUp(name);
-      else await this.#port.read(pool.require(name), (session) => lists.read(session, keys), {});
-      this.#failedAt?.delete(name);
-      this.#missing?.delete(idOf(name, key));
+      if (reads === "connect" || !(await lists.useShared(config, key))) {
+        if (this.#isResting(name)) return await this.#fallBack(config, key);
+        // With a scan, other lists must be known before their entries are used.
+        const keys = parts.settings.scan === undefined ? [key] : LIST_KEYS;
+        if (reads === "connect") await this.#bringUp(name);
+        else await this.#port.read(pool.require(name), (session) => lists.read(session, keys), {});
+        this.#failedAt?.delete(name);
+      }
+      if (this.#missing?.delete(idOf(name, key))) {
+        this.#retries = 0;
+        catalog.options.onListsChanged(name, [listNameOf(key)]);
+      }
       return true;
     } catch {
       // The state of the connection contains the error, and the events have reported it.
@@ -117,7 +114,10 @@ export class NeededLists {
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
   async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
     const { catalog, pool, lists } = this.#port;
-    if (lists.isListening) this.#retryLater(config.name, key);
+    if (lists.isListening) {
+      this.#miss(config.name, key);
+      this.#retryLater();
+    }
     try {
       await this.#restore(config.name, key);
       if (key === "tools" && catalog.needsFallbackTools(config)) {
@@ -141,25 +141,20 @@ export class NeededLists {
     return catalog.knows(server, key);
   }
 
-  #retryLater(server: string, key: ListKey): void {
+  #miss(server: string, key: ListKey): void {
     this.#missing ??= new Map();
-    this.#missing.set(idOf(server, key), { server, key });
-    if (this.#retryTimer !== undefined) return;
-    this.#retries += 1;
-    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
-    this.#retryTimer = unrefTimer(setTimeout(() => this.#retry(), waitMs));
+    this.#missing.set(idOf(server, key), [server, key]);
   }
 
-  #retry(): void {
-    this.#retryTimer = undefined;
-    const missing = [...(this.#missing?.values() ?? [])];
-    this.#missing = undefined;
-    for (const { server, key } of missing)
-      void this.provide(server, key)?.then((isRead) => {
-        if (!isRead) return;
-        this.#retries = 0;
-        this.#arrived(server, key);
-      });
+  #retryLater(): void {
+    if (this.#retryTimer !== undefined) return;
+    this.#retries += 1;
+    const retry = () => {
+      this.#retryTimer = undefined;
+      for (const list of this.#missing?.values() ?? []) void this.provide(...list);
+    };
+    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
+    this.#retryTimer = unrefTimer(setTimeout(retry, waitMs));
   }
 
   #isResting(server: string): boolean {
@@ -172,7 +167,8 @@ export class NeededLists {
 
   /** Resolves with the read, or after the limit; a list that arrives later is reported. */
   async #within(
-    { server, key }: NamedList,
+    server: string,
+    key: ListKey,
     providing: Promise<boolean>,
     { limitMs, signal }: { limitMs: number; signal: AbortSignal | undefined },
   ): Promise<void> {
@@ -185,26 +181,17 @@ export class NeededLists {
       });
     } catch (error) {
       if (error !== LATE) throw error;
-      this.#late ??= new Set();
-      this.#late.add(server);
-      void providing.then((isRead) => {
-        this.#late?.delete(server);
-        if (isRead) this.#arrived(server, key);
-      });
+      this.#miss(server, key);
     }
   }
 
   /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
   #isFirst(server: string, key: ListKey): boolean {
     const { catalog, pool } = this.#port;
-    if (catalog.knows(server, key) || this.#late?.has(server) || this.#failedAt?.has(server)) return false;
+    const isMissing = [...(this.#missing?.values() ?? [])].some(([name]) => name === server);
+    if (catalog.knows(server, key) || isMissing || this.#failedAt?.has(server)) return false;
     const status = pool.peek(server)?.state.status;
     return status !== "failed" && status !== "reconnecting" && status !== "authenticating";
-  }
-
-  /** Reports that a list that callers could not wait for is known. */
-  #arrived(server: string, key: ListKey): void {
-    this.#port.catalog.options.onListsChanged(server, [listNameOf(key)]);
   }
 }
 

@@ -162,7 +162,7 @@ export class ChangeWatch {
     if (added.length > 0) this.follower?.reporting(added);
   }
 
-  #filter(): ListenFilter {
+  #filter(): SubscriptionFilter {
     const lists = this.#listening > 0 ? LISTS.filter((list) => this.#declares(list)) : [];
     return {
       ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
@@ -192,9 +192,6 @@ function notGranted(server: string, timeoutMs: number, cause: unknown): ToolCall
   });
 }
 
-/** Changes of lists, and single resources. */
-export type ListenFilter = SubscriptionFilter;
-
 const METHOD_NOT_FOUND = -32601;
 const ACKNOWLEDGE_MS = 15_000;
 /** Lists that are requested after the acknowledgement contain every earlier change. Beyond this time, they do not wait for it. */
@@ -206,13 +203,9 @@ interface ServerSubscriptionParts {
   /** The SDK's client; called whenever a subscription is opened. */
   client: () => Promise<Client>;
   /** The filter that is currently needed. */
-  filter: () => ListenFilter;
-  /**
-   * A subscription is open.
-   *
-   * @param missed the filter, if changes may have been missed; empty if it replaces a subscription that was still open
-   */
-  onOpen: (honored: ListenFilter, missed: ListenFilter) => void;
+  filter: () => SubscriptionFilter;
+  /** A subscription is open. Changes of what `missed` contains may have been missed. */
+  onOpen: (honored: SubscriptionFilter, missed: SubscriptionFilter) => void;
   /** No subscription is open any more. */
   onLost: () => void;
 }
@@ -221,7 +214,7 @@ export class ServerSubscription {
   readonly #parts: ServerSubscriptionParts;
   readonly #ended = new AbortController();
   /** Callers that wait until the server accepts a filter. */
-  #waiting: { resolve: (honored: ListenFilter) => void; reject: (error: unknown) => void }[] = [];
+  #waiting: { resolve: (honored: SubscriptionFilter) => void; reject: (error: unknown) => void }[] = [];
   #running = false;
   /** Wakes the loop when the filter changes. */
   #wake: (() => void) | undefined;
@@ -263,8 +256,10 @@ export class ServerSubscription {
   }
 
   /** Applies a larger filter. Resolves with the part that the server accepts. */
-  update(): Promise<ListenFilter> {
-    const granted = new Promise<ListenFilter>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  update(): Promise<SubscriptionFilter> {
+    const granted = new Promise<SubscriptionFilter>((resolve, reject) =>
+      this.#waiting.push({ resolve, reject }),
+    );
     this.narrow();
     this.start();
     return granted;
@@ -286,6 +281,11 @@ export class ServerSubscription {
     let current: McpSubscription | undefined;
     /** Whether changes may have been missed. */
     let gap = false;
+    const lose = () => {
+      gap = true;
+      current = undefined;
+      onLost();
+    };
     for (let attempt = 1; !this.#ended.signal.aborted; attempt += 1) {
       this.#changed = false;
       const wanted = filter();
@@ -294,11 +294,7 @@ export class ServerSubscription {
         return void (await current?.close());
       }
       const next = await this.#open(wanted);
-      if (current !== undefined && (await isOver(current))) {
-        gap = true;
-        onLost();
-        current = undefined;
-      }
+      if (current !== undefined && (await isOver(current))) lose();
       // Report the gap only now: a change between an earlier reading and this point would be missed for good.
       if (next !== undefined) onOpen(next.honoredFilter, gap ? wanted : {});
       this.#onAttempted?.();
@@ -313,9 +309,7 @@ export class ServerSubscription {
         if (end === "local") return;
         if (end === "changed" || performance.now() - openedAt > STABLE_AFTER_MS) attempt = 0;
         if (end === "changed") continue;
-        gap = true;
-        onLost();
-        current = undefined;
+        lose();
       } else if (current === undefined && codeOf(this.lastError) === METHOD_NOT_FOUND) {
         // A server that has accepted a subscription supports them: it only rejects this filter.
         return;
@@ -326,7 +320,7 @@ export class ServerSubscription {
   }
 
   /** Opens one subscription. Undefined if that fails. */
-  async #open(wanted: ListenFilter): Promise<McpSubscription | undefined> {
+  async #open(wanted: SubscriptionFilter): Promise<McpSubscription | undefined> {
     try {
       const client = await this.#parts.client();
       const late = setTimeout(() => this.#onAttempted?.(), LISTEN_FIRST_MS);
@@ -352,7 +346,7 @@ export class ServerSubscription {
     return Promise.race([changed, event]);
   }
 
-  #resolveWaiting(honored: ListenFilter): void {
+  #resolveWaiting(honored: SubscriptionFilter): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve(honored);
   }
 
@@ -367,5 +361,5 @@ const isOver = (subscription: McpSubscription): Promise<boolean> =>
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;
 
-const isEmpty = ({ resourceSubscriptions = [], ...lists }: ListenFilter): boolean =>
+const isEmpty = ({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): boolean =>
   resourceSubscriptions.length === 0 && !Object.values(lists).some(Boolean);
