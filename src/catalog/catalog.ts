@@ -135,15 +135,11 @@ export class Catalog {
   }
 
   /**
-   * Keeps lists that were read. Resolves with those that are the same as before, and those that are not.
+   * Keeps lists that were read. Resolves with those that differ from the ones that were read before.
    *
    * @param isCheck nothing is reported if all are the same
    */
-  async merge(
-    server: string,
-    read: ReadLists,
-    isCheck: boolean,
-  ): Promise<Record<"same" | "changed", readonly ListKey[]>> {
+  async merge(server: string, read: ReadLists, isCheck: boolean): Promise<readonly ListKey[]> {
     const { onWarning, onRead } = this.options;
     const lists = { ...NO_LISTS, ...listsOf(read.lists) };
     const keys = read.lists.map(({ key }) => key);
@@ -154,14 +150,13 @@ export class Catalog {
     const kept = mergeLists(before, read, examined);
     const refused = [...kept.refusedItems].filter(([item]) => before?.refusedItems.has(item) !== true);
     for (const finding of itemFindings(new Map(refused))) onWarning(server, finding);
-    const same = keys.filter((key) => isSameKept(key, before, kept));
-    const changed = keys.filter((key) => before?.reads[key] !== undefined && !same.includes(key));
-    if (isCheck && same.length === keys.length) this.#kept.set(server, kept);
+    const news = keys.filter((key) => !isSameKept(key, before, kept));
+    if (isCheck && news.length === 0) this.#kept.set(server, kept);
     else {
       this.#keep(server, kept);
       onRead?.(server, () => exportRead(kept), publicKeysOf(kept));
     }
-    return { same, changed };
+    return news.filter((key) => before?.reads[key] !== undefined);
   }
 
   /** What is known about a server. */

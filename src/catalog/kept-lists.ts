@@ -2,9 +2,15 @@
 import { LIST_KEYS } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { isSameJson } from "../util/json.js";
-import type { ListFacts } from "./list-pages.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
-import { isSameList, type ListKey, NO_LISTS, type OneList, type ServerLists } from "./server-lists.js";
+import {
+  isSameList,
+  type ListFacts,
+  type ListKey,
+  NO_LISTS,
+  type OneList,
+  type ServerLists,
+} from "./server-lists.js";
 
 export interface Kept extends Examined {
   readonly lists: ServerLists;

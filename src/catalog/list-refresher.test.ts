@@ -10,26 +10,23 @@ afterEach(() => {
 });
 
 /** A refresher whose reads take `tookMs`, and a record of its reads. */
-function setup({ tookMs = 0, failing = (): ListName[] => [], same = (): ListName[] => [] } = {}) {
-  const readings: { at: number; lists: readonly ListName[]; version: number }[] = [];
-  const announced: ListName[][] = [];
+function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
+  const readings: { at: number; lists: readonly ListName[]; reasons: readonly string[]; version: number }[] =
+    [];
   const startedAt = performance.now();
   const server = { version: 0 };
   const known = { version: 0, most: 0, underWay: 0 };
-  const refresher = new ListRefresher({
-    read: async (due) => {
-      const lists = [...due.keys()];
-      const { version } = server;
-      readings.push({ at: performance.now() - startedAt, lists, version });
-      known.underWay += 1;
-      known.most = Math.max(known.most, known.underWay);
-      await new Promise((resolve) => setTimeout(resolve, tookMs));
-      known.underWay -= 1;
-      const failed = failing();
-      if (failed.length === 0) known.version = version;
-      return { failed, same: same().filter((list) => due.get(list) === "unsure") };
-    },
-    onRead: (lists) => void announced.push([...lists]),
+  const refresher = new ListRefresher(async (due) => {
+    const { version } = server;
+    const at = performance.now() - startedAt;
+    readings.push({ at, lists: [...due.keys()], reasons: [...due.values()], version });
+    known.underWay += 1;
+    known.most = Math.max(known.most, known.underWay);
+    await new Promise((resolve) => setTimeout(resolve, tookMs));
+    known.underWay -= 1;
+    const failed = failing();
+    if (failed.length === 0) known.version = version;
+    return failed;
   });
   /** Changes every `everyMs`, for `forMs`. */
   const storm = async (everyMs: number, forMs: number) => {
@@ -39,21 +36,20 @@ function setup({ tookMs = 0, failing = (): ListName[] => [], same = (): ListName
       await vi.advanceTimersByTimeAsync(everyMs);
     }
   };
-  return { refresher, readings, announced, server, known, storm };
+  return { refresher, readings, server, known, storm };
 }
 
 test("reads a single change after 50 ms, and a later one too", async () => {
-  const { refresher, readings, announced } = setup();
+  const { refresher, readings } = setup();
   for (let change = 0; change < 3; change += 1) {
     refresher.changed("prompts");
     await vi.advanceTimersByTimeAsync(10_000);
   }
   expect(readings.map(({ at }) => at)).toEqual([50, 10_050, 20_050]);
-  expect(announced).toEqual([["prompts"], ["prompts"], ["prompts"]]);
 });
 
 test("a check of a list does not delay the change that follows it", async () => {
-  const { refresher, readings } = setup({ same: () => ["tools"] });
+  const { refresher, readings } = setup();
   refresher.unsure("tools");
   await vi.advanceTimersByTimeAsync(60);
   refresher.changed("tools");
@@ -62,7 +58,7 @@ test("a check of a list does not delay the change that follows it", async () => 
 });
 
 test("checks that follow each other have growing pauses, and a change does not wait for them", async () => {
-  const { refresher, readings } = setup({ same: () => ["tools"] });
+  const { refresher, readings } = setup();
   for (let passed = 0; passed < 20_000; passed += 200) {
     refresher.unsure("tools");
     await vi.advanceTimersByTimeAsync(200);
@@ -83,36 +79,30 @@ test("reads simultaneous changes together, each list once", async () => {
 });
 
 describe("a list that may have changed", () => {
-  test("is not announced if it is the same", async () => {
-    const { refresher, readings, announced } = setup({ same: () => ["tools"] });
+  test("is read with the others", async () => {
+    const { refresher, readings } = setup();
     refresher.unsure("tools");
     refresher.unsure("prompts");
     await vi.advanceTimersByTimeAsync(10_000);
     expect(readings.map(({ lists }) => lists)).toEqual([["tools", "prompts"]]);
-    expect(announced).toEqual([["prompts"]]);
   });
 
-  test("is announced if the server reports a change as well", async () => {
-    const { refresher, readings, announced } = setup({ same: () => ["tools", "prompts"] });
+  test("counts as changed if the server reports a change as well", async () => {
+    const { refresher, readings } = setup();
     refresher.unsure("tools");
     refresher.changed("tools");
     refresher.changed("prompts");
     refresher.unsure("prompts");
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(readings).toHaveLength(1);
-    expect(announced).toEqual([["tools", "prompts"]]);
+    expect(readings).toMatchObject([{ lists: ["tools", "prompts"], reasons: ["changed", "changed"] }]);
   });
 
-  test("is read again after a failure, still without an announcement", async () => {
+  test("is read again after a failure, still without being reported", async () => {
     let left = 1;
-    const { refresher, readings, announced } = setup({
-      failing: () => (left-- > 0 ? ["tools"] : []),
-      same: () => ["tools"],
-    });
+    const { refresher, readings } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
     refresher.unsure("tools");
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(readings).toHaveLength(2);
-    expect(announced).toEqual([]);
+    expect(readings).toMatchObject([{ reasons: ["unsure"] }, { reasons: ["unsure"] }]);
   });
 });
 
@@ -166,12 +156,12 @@ describe("continuous changes", () => {
 describe("a list that cannot be read", () => {
   test("is read again until it succeeds", async () => {
     let left = 3;
-    const { refresher, announced, known, server } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
+    const { refresher, readings, known, server } = setup({ failing: () => (left-- > 0 ? ["tools"] : []) });
     server.version = 7;
     refresher.changed("tools");
     refresher.changed("prompts");
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(announced).toEqual([["prompts"], ["tools"]]);
+    expect(readings.slice(1).map(({ lists }) => lists)).toEqual([["tools"], ["tools"], ["tools"]]);
     expect(known.version).toBe(7);
   });
 

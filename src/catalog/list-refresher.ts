@@ -13,34 +13,17 @@ const FORGET_MS = 5_000;
 /** After this many failed reads in a row, wait for the next change. */
 const MAX_FAILURES = 5;
 
-/** Why a list is read again: the server reported a change, or a change may have been missed. */
-export type RereadReason = "changed" | "unsure";
-
-/** The lists to read. */
-export type DueLists = ReadonlyMap<ListName, RereadReason>;
-
-export interface RereadOutcome {
-  /** Lists that could not be read. */
-  readonly failed: readonly ListName[];
-  /** Lists about which Toolport was unsure, and which have not changed. */
-  readonly same: readonly ListName[];
-}
-
-export interface ListRefresherParts {
-  /** Reads these lists. Never rejects. */
-  read: (due: DueLists) => Promise<RereadOutcome>;
-  /** These lists were read again, and the server reported a change or they differ. */
-  onRead: (lists: readonly ListName[]) => void;
-}
+/** The lists to read: the server reported a change, or a change may have been missed. */
+export type DueLists = ReadonlyMap<ListName, "changed" | "unsure">;
 
 /**
  * At most one read is under way and one more is queued. A single change is read at once. Continuous changes are read after
  * growing pauses, and a read always follows the last change.
  */
 export class ListRefresher {
-  readonly #parts: ListRefresherParts;
+  readonly #read: (due: DueLists) => Promise<readonly ListName[]>;
   /** Lists that changed, or may have, since they were last requested. */
-  readonly #due = new Map<ListName, RereadReason>();
+  readonly #due = new Map<ListName, "changed" | "unsure">();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The timer is set, and no change was reported. */
   #awaitsCheck = false;
@@ -51,8 +34,9 @@ export class ListRefresher {
   readonly #checks = new GrowingPause();
   #failures = 0;
 
-  constructor(parts: ListRefresherParts) {
-    this.#parts = parts;
+  /** @param read reads these lists, and resolves with those that could not be read; never rejects */
+  constructor(read: (due: DueLists) => Promise<readonly ListName[]>) {
+    this.#read = read;
   }
 
   /** The server reported a change of this list. */
@@ -78,7 +62,7 @@ export class ListRefresher {
 
   #schedule(): void {
     if (this.#isReading || this.#isClosed || this.#due.size === 0) return;
-    const isCheck = ![...this.#due.values()].includes("changed");
+    const isCheck = isUnsure(this.#due);
     if (this.#timer !== undefined && (isCheck || !this.#awaitsCheck)) return;
     // A check right after a stream is open must not delay the first change that the stream reports.
     clearTimeout(this.#timer);
@@ -93,27 +77,18 @@ export class ListRefresher {
     this.#isReading = true;
     const due = new Map(this.#due);
     this.#due.clear();
-    const { failed, same } = await this.#parts.read(due);
+    const failed = await this.#read(due);
     this.#isReading = false;
-    const isCheck = failed.length === 0 && ![...due.values()].includes("changed");
-    (isCheck ? this.#checks : this.#changes).begin();
-    if (this.#isClosed) return;
-    const read = [...due.keys()].filter((list) => !failed.includes(list) && !same.includes(list));
-    if (read.length > 0) this.#parts.onRead(read);
-    this.#retry(failed, due);
+    (failed.length === 0 && isUnsure(due) ? this.#checks : this.#changes).begin();
+    this.#failures = failed.length === 0 ? 0 : this.#failures + 1;
+    // Otherwise a list that failed after the last change would stay outdated.
+    for (const list of this.#failures > MAX_FAILURES ? [] : failed)
+      if (due.get(list) === "changed" || !this.#due.has(list)) this.#due.set(list, due.get(list)!);
     this.#schedule();
   }
-
-  /** Otherwise a list that failed after the last change would stay outdated. */
-  #retry(failed: readonly ListName[], due: DueLists): void {
-    this.#failures = failed.length === 0 ? 0 : this.#failures + 1;
-    if (this.#failures > MAX_FAILURES) return;
-    for (const list of failed) {
-      const reason = due.get(list) ?? "unsure";
-      if (reason === "changed" || !this.#due.has(list)) this.#due.set(list, reason);
-    }
-  }
 }
+
+const isUnsure = (due: DueLists): boolean => ![...due.values()].includes("changed");
 
 /** The pause after a read, which every recent read doubles. */
 class GrowingPause {

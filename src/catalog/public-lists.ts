@@ -1,11 +1,9 @@
 /** Lists that servers mark as public: read for one user and shared with all others. */
-
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
-import type { ListName } from "../protocol/change-watch.js";
+import { keysOf, LIST_KEYS, type ListName } from "../protocol/change-watch.js";
 import { isSameJson } from "../util/json.js";
-import type { PagedList } from "./list-pages.js";
-import { isStale, type ListKey } from "./server-lists.js";
+import { isStale, type ListKey, type PagedList } from "./server-lists.js";
 
 /** A public list, as it is stored. */
 export type PublicList = Pick<PagedList, "items" | "readAt" | "ttlMs">;
@@ -20,7 +18,8 @@ const MAX_SHARED_MS = 24 * 60 * 60 * 1_000;
 export class PublicLists {
   /** Fingerprints of the stored lists, by key: only the first of many users writes them. */
   readonly written = new Map<string, string>();
-  readonly #lists = new Map<string, Map<ListKey, KnownList>>();
+  /** By list and server. */
+  readonly #lists = new Map<string, KnownList>();
   /** When the newest shared list was requested, or its change was reported, by list and server (epoch milliseconds). */
   readonly #newest = new Map<string, number>();
   /** Called with the identity of a server when users no longer get the list that they got. */
@@ -28,31 +27,32 @@ export class PublicLists {
 
   /** A list was read from the server itself. */
   keep(config: ServerConfig, key: ListKey, { isPublic, items, readAt, ttlMs, keepMs }: PagedList): void {
-    const identity = configIdentity(config);
+    const id = idOf(config, key);
     // A slow read of one user must not replace the later one of another user, or bring a changed list back.
-    if (readAt < (this.#newest.get(`${key} ${identity}`) ?? 0)) return;
-    const before = this.#lists.get(identity)?.get(key);
+    if (readAt < (this.#newest.get(id) ?? 0)) return;
+    const before = this.#lists.get(id);
     const isShared = isPublic && isShareable(config);
     if (isShared) {
-      this.#newest.set(`${key} ${identity}`, readAt);
-      this.#of(config).set(key, { items, readAt, ttlMs, keepMs });
-    } else this.#lists.get(identity)?.delete(key);
+      this.#newest.set(id, readAt);
+      this.#lists.set(id, { items, readAt, ttlMs, keepMs });
+    } else this.#lists.delete(id);
     if (before === undefined || (isShared && isSameJson(before.items, items))) return;
-    this.#replaced(identity, key);
+    this.#replaced(config, key);
   }
 
   /** Restores a saved list, unless a newer one is known. */
   restore(config: ServerConfig, lists: Readonly<Record<string, PublicList>>): void {
     if (!isShareable(config)) return;
-    const known = this.#of(config);
-    for (const [key, { items, readAt, ttlMs }] of Object.entries(lists) as [ListKey, PublicList][])
-      if (readAt > (known.get(key)?.readAt ?? 0)) known.set(key, { items, readAt, ttlMs });
+    for (const [key, { items, readAt, ttlMs }] of Object.entries(lists) as [ListKey, PublicList][]) {
+      const id = idOf(config, key);
+      if (readAt > (this.#lists.get(id)?.readAt ?? 0)) this.#lists.set(id, { items, readAt, ttlMs });
+    }
   }
 
   /** A list that is not stale yet. None for a recording, which must contain the request. */
   fresh(config: ServerConfig, key: ListKey, cache: CacheOption): PagedList | undefined {
     if (!isShareable(config) || config.tap !== undefined) return undefined;
-    const list = this.#lists.get(configIdentity(config))?.get(key);
+    const list = this.#lists.get(idOf(config, key));
     // Without a time to live, another user could get a list of any age.
     if (list?.ttlMs === undefined) return undefined;
     if (isStale({ ...list, ttlMs: Math.min(list.ttlMs, MAX_SHARED_MS) }, cache)) return undefined;
@@ -61,44 +61,34 @@ export class PublicLists {
 
   /** Stops sharing the old list. A list that was requested before is not shared either. */
   changed(config: ServerConfig, list: ListName): void {
-    const identity = configIdentity(config);
-    for (const key of KEYS[list]) {
-      this.#newest.set(`${key} ${identity}`, Date.now());
-      if (this.#lists.get(identity)?.delete(key)) this.#replaced(identity, key);
+    for (const key of keysOf(list)) {
+      this.#newest.set(idOf(config, key), Date.now());
+      if (this.#lists.delete(idOf(config, key))) this.#replaced(config, key);
     }
   }
 
   /** All public lists of a server. */
   all(config: ServerConfig): Partial<Record<ListKey, PublicList>> {
-    const known = [...(this.#lists.get(configIdentity(config)) ?? [])];
-    return Object.fromEntries(
-      known.map(([key, { items, readAt, ttlMs }]) => [key, { items, readAt, ttlMs }]),
-    );
+    const lists = LIST_KEYS.flatMap((key) => {
+      const list = this.#lists.get(idOf(config, key));
+      return list === undefined ? [] : [[key, { items: list.items, readAt: list.readAt, ttlMs: list.ttlMs }]];
+    });
+    return Object.fromEntries(lists);
   }
 
   forget(config: ServerConfig): void {
-    const identity = configIdentity(config);
-    this.#lists.delete(identity);
-    for (const key of Object.values(KEYS).flat()) this.#newest.delete(`${key} ${identity}`);
+    for (const id of LIST_KEYS.map((key) => idOf(config, key))) {
+      this.#lists.delete(id);
+      this.#newest.delete(id);
+    }
   }
 
-  #replaced(identity: string, key: ListKey): void {
-    for (const listener of this.replacedListeners) listener(identity, key);
-  }
-
-  #of(config: ServerConfig): Map<ListKey, KnownList> {
-    const identity = configIdentity(config);
-    const known = this.#lists.get(identity) ?? new Map<ListKey, KnownList>();
-    this.#lists.set(identity, known);
-    return known;
+  #replaced(config: ServerConfig, key: ListKey): void {
+    for (const listener of this.replacedListeners) listener(configIdentity(config), key);
   }
 }
 
-const KEYS: Readonly<Record<ListName, readonly ListKey[]>> = {
-  tools: ["tools"],
-  resources: ["resources", "resourceTemplates"],
-  prompts: ["prompts"],
-};
+const idOf = (config: ServerConfig, key: ListKey): string => `${key} ${configIdentity(config)}`;
 
 /** Custom transports of two users are different servers, even if their entries have the same name. */
 const isShareable = ({ kind }: ServerConfig): boolean => kind !== "custom";

@@ -1,17 +1,12 @@
 /** Finds a tool by its public name with as few requests to servers as possible, for a port that reads lists when they are needed. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { WaitOptions } from "../connection/server-connection.js";
-import type { ListKey } from "../protocol/change-watch.js";
 import { withDeadline } from "../util/timers.js";
 import { ownerNames, throwMissing } from "./find-tool.js";
 import type { ListedPort } from "./list-reader.js";
-import type { NeedOptions } from "./need-lists.js";
 import type { NeededLists } from "./needed-lists.js";
 
-type NeedingPort = ListedPort & {
-  readonly needs: NeededLists;
-  need(list: ListKey, options: NeedOptions): Promise<void>;
-};
+type NeedingPort = ListedPort & { readonly needs: NeededLists };
 
 /** Beyond this number all hints are forgotten. */
 const MAX_HINTS = 10_000;
@@ -34,7 +29,7 @@ export async function findListed(port: NeedingPort, name: string, wait: WaitOpti
   /** Without a likely server, all are asked. */
   async function anywhere(): Promise<CatalogEntry | undefined> {
     const others = pool.names.filter((server) => !likely.includes(server));
-    await port.need("tools", { servers: others, signal: wait.signal });
+    await port.needs.need("tools", { servers: others, signal: wait.signal });
     return catalog.entry(name);
   }
 

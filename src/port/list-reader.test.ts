@@ -1,19 +1,22 @@
-/** Lists of other users that are used until a change may have been missed. */
-import { expect, onTestFinished, test, vi } from "vitest";
+/** Lists of other users that are used until a change may have been missed, and what is reported when lists are read again. */
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CatalogOptions } from "../catalog/catalog.js";
-import { type Kept, mergeLists, type ReadLists } from "../catalog/kept-lists.js";
+import { isSameKept, type Kept, mergeLists, type ReadLists } from "../catalog/kept-lists.js";
 import { NOT_EXAMINED } from "../catalog/safety/examine-lists.js";
-import type { ListKey } from "../protocol/change-watch.js";
+import type { ListFollower, ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { ListReader } from "./list-reader.js";
 import type { PortCore } from "./port-core.js";
 
 /** Lists of a user who gets the tools of another one, and the requests to the server. */
-function setup({ isOpen }: { isOpen: boolean }) {
+function setup({ isOpen, isShared = true }: { isOpen: boolean; isShared?: boolean }) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const requests: string[] = [];
-  let gap = (_lists: readonly ListKey[]) => {};
+  const reported: (readonly ListName[])[] = [];
+  let follower: ListFollower | undefined;
+  /** The tools of the server, or an error. */
+  let answer: object = { tools: [] };
   const session = {
     server: "s",
     era: "modern",
@@ -21,22 +24,21 @@ function setup({ isOpen }: { isOpen: boolean }) {
     unproven: false,
     capabilities: { tools: { listChanged: true } },
     closed: new Promise(() => {}),
-    onListChanged: () => () => {},
-    onListening: (listener: typeof gap) => {
-      gap = listener;
-      return () => {};
+    followLists(lists: ListFollower) {
+      follower = lists;
     },
     isReporting: () => isOpen,
     async request(method: string) {
       requests.push(method);
-      return { tools: [] };
+      if (answer instanceof Error) throw answer;
+      return answer;
     },
   } as unknown as Session;
   const items = [{ name: "shared", inputSchema: { type: "object" } }];
   const options = {
     listTimeoutMs: 1_000,
     cache: true,
-    onListsChanged() {},
+    onListsChanged: (_server: string, lists: readonly ListName[]) => void reported.push(lists),
     onWarning() {},
   } as unknown as CatalogOptions;
   let kept: Kept | undefined;
@@ -44,12 +46,14 @@ function setup({ isOpen }: { isOpen: boolean }) {
     options,
     keptOf: () => kept,
     async merge(_server: string, read: ReadLists) {
-      kept = mergeLists(kept, read, NOT_EXAMINED);
-      return { same: [], changed: [] };
+      const before = kept;
+      const now = mergeLists(before, read, NOT_EXAMINED);
+      kept = now;
+      return read.lists.map(({ key }) => key).filter((key) => before && !isSameKept(key, before, now));
     },
   };
   const publicLists = {
-    fresh: () => ({ items, readAt: Date.now(), ttlMs: 60_000, isPublic: true }),
+    fresh: () => (isShared ? { items, readAt: Date.now(), ttlMs: 60_000, isPublic: true } : undefined),
     keep() {},
     changed() {},
     replacedListeners: new Set(),
@@ -62,9 +66,15 @@ function setup({ isOpen }: { isOpen: boolean }) {
   );
   return {
     requests,
+    reported,
+    change: () => follower?.changed("tools"),
+    miss: () => follower?.reporting(["tools"]),
+    respond: (next: object) => {
+      answer = next;
+    },
     load: () => lists.connected(session, new AbortController().signal),
     gap: async () => {
-      gap(["tools"]);
+      follower?.reporting(["tools"]);
       await vi.advanceTimersByTimeAsync(100);
     },
   };
@@ -84,4 +94,56 @@ test("a shared list is read again after the first loss of a stream that was open
   await load();
   await gap();
   expect(requests).toEqual(["tools/list"]);
+});
+
+describe("a list that is read again", () => {
+  const NEW = { tools: [{ name: "new", inputSchema: { type: "object" } }] };
+
+  /** The lists are read, then the events happen. */
+  async function readAgain(run: (reader: ReturnType<typeof setup>) => void) {
+    const reader = setup({ isOpen: true, isShared: false });
+    await reader.load();
+    run(reader);
+    await vi.advanceTimersByTimeAsync(10_000);
+    return reader;
+  }
+
+  test("is reported if the server reported a change", async () => {
+    const { requests, reported } = await readAgain(({ change }) => change());
+    expect(requests).toEqual(["tools/list", "tools/list"]);
+    expect(reported).toEqual([["tools"]]);
+  });
+
+  test("is not reported if a change may have been missed, and it is the same", async () => {
+    const { requests, reported } = await readAgain(({ miss }) => miss());
+    expect(requests).toEqual(["tools/list", "tools/list"]);
+    expect(reported).toEqual([]);
+  });
+
+  test("is reported if a change was missed", async () => {
+    const { reported } = await readAgain(({ miss, respond }) => {
+      miss();
+      respond(NEW);
+    });
+    expect(reported).toEqual([["tools"]]);
+  });
+
+  test("is reported once if the server reported a change as well", async () => {
+    const { requests, reported } = await readAgain(({ miss, change, respond }) => {
+      miss();
+      change();
+      respond(NEW);
+    });
+    expect(requests).toEqual(["tools/list", "tools/list"]);
+    expect(reported).toEqual([["tools"]]);
+  });
+
+  test("is reported when it can be read", async () => {
+    const { reported } = await readAgain(({ change, respond }) => {
+      change();
+      respond(new Error("down"));
+      setTimeout(() => respond(NEW), 1_000);
+    });
+    expect(reported).toEqual([["tools"]]);
+  });
 });

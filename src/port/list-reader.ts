@@ -6,10 +6,8 @@
  * when it connects reads them all, and changed ones again. A port that reads each list when it is needed follows changes only while
  * a caller listens.
  */
-import type { CatalogOptions } from "../catalog/catalog.js";
 import type { Kept, KeptRead, ReadLists } from "../catalog/kept-lists.js";
-import { type DueLists, ListRefresher, type RereadOutcome } from "../catalog/list-refresher.js";
-import type { PublicLists } from "../catalog/public-lists.js";
+import { type DueLists, ListRefresher } from "../catalog/list-refresher.js";
 import {
   emptyList,
   isStale,
@@ -20,12 +18,9 @@ import {
 } from "../catalog/server-lists.js";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.js";
+import { keysOf, LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import type { PortCore } from "./port-core.js";
-
-/** Makes a list known, unless it is known and fresh. Never rejects. */
-type ProvideList = (server: string, key: ListKey) => Promise<boolean> | undefined;
 
 export type ListedPort = PortCore & { readonly lists: ListReader };
 
@@ -35,30 +30,15 @@ interface ReadWait {
   readonly timeoutMs?: number | undefined;
 }
 
-interface ListRequest extends ReadWait {
-  /** Lists that need not be read. */
-  readonly shared?: readonly OneList[];
-  /** What to keep in place of a list that cannot be read. */
-  readonly onFailure: (key: ListKey, error: unknown) => readonly OneList[];
-  /** Lists that are the same as before are not reported. */
-  readonly isCheck: boolean;
-}
-
 /** A session whose changes are noticed. */
 interface FollowedSession {
+  readonly session: Session;
   /** Reads changed lists again. */
   readonly refresher: ListRefresher;
-  /** When the server began to report changes of a list, in the order of reads and changes. */
-  readonly since: ReadonlyMap<ListKey, number>;
+  /** When the server began to report changes, in the order of reads and changes. */
+  since: number;
   /** Ends listening. Undefined if no caller listens. */
   listening?: Promise<() => void> | undefined;
-}
-
-interface Change {
-  /** In the order of reads and changes. */
-  readonly order: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
 }
 
 /** Age at which a list is read again if the server gives no time to live and the port does not listen. */
@@ -66,21 +46,24 @@ const UNWATCHED_MS = 30_000;
 
 export class ListReader {
   readonly #port: PortCore;
-  readonly #options: CatalogOptions;
-  readonly #provide: ProvideList;
+  /** Makes a list known, unless it is known and fresh. Never rejects. */
+  readonly #provide: (server: string, key: ListKey) => Promise<boolean> | undefined;
   /** The last position in the order of reads and changes. */
   #order = 0;
-  /** By list and server. The maps are created when they are needed, because many users are idle. */
-  #changes: Map<string, Change> | undefined;
-  /** Reads under way, by list and server. */
-  #readings: Map<string, Promise<unknown>> | undefined;
-  #followed: Map<Session, FollowedSession> | undefined;
+  // The maps are created when they are needed, because many users are idle.
+  /** When a list changed, in the order of reads and changes and as milliseconds since 1970, by list and server. */
+  #changes: Map<string, { readonly order: number; readonly at: number }> | undefined;
+  /** Reads under way, and when they began in the order of reads and changes, by list and server. */
+  #readings:
+    | Map<string, { readonly session: Session; readonly order: number; readonly done: Promise<unknown> }>
+    | undefined;
+  /** By server. */
+  #followed: Map<string, FollowedSession> | undefined;
   /** Number of callers that listen. */
   #listeners = 0;
 
-  constructor(port: PortCore, provide: ProvideList) {
+  constructor(port: PortCore, provide: (server: string, key: ListKey) => Promise<boolean> | undefined) {
     this.#port = port;
-    this.#options = port.catalog.options;
     this.#provide = provide;
   }
 
@@ -93,14 +76,9 @@ export class ListReader {
     return this.#listeners > 0;
   }
 
-  /** The current position in the order of reads and changes. */
-  get order(): number {
-    return this.#order;
-  }
-
   /** True if the list has changed, or may have, since the known one was requested. */
   isChanged(server: string, key: ListKey): boolean {
-    return this.isOutdated(server, key, this.#readOf(server, key)?.order ?? 0);
+    return this.#isOutdated(server, key, this.#readOf(server, key)?.order ?? 0);
   }
 
   /** False if the list must be read. */
@@ -122,27 +100,42 @@ export class ListReader {
       if (!this.isListening) return;
       // Changes may have been missed before.
       this.#check(server, this.#own(server, LIST_KEYS));
-      return this.#listenTo(session);
+      return this.#listenTo(server);
     }
     // Public lists of other users are used for the first read only: not on a session without any response yet, and not after a
     // reconnect, because the server may have changed.
     const isFirst = this.#keptOf(server)?.origin !== "server" && !session.unproven;
-    const shared = isFirst ? LIST_KEYS.flatMap((key) => this.#sharedList(session, key) ?? []) : [];
-    await this.read(session, LIST_KEYS, { signal }, shared);
+    const shared = isFirst ? LIST_KEYS.flatMap((key) => this.#sharedList(server, key) ?? []) : [];
+    await this.#request(session, LIST_KEYS, { signal, shared });
   }
 
   /** Reads the lists of a server again: all, or those that are known. Rejects if the tools cannot be read. */
-  reread(session: Session, wait: ReadWait): Promise<void> {
+  async reread(session: Session, wait: ReadWait): Promise<void> {
     const isKnown = (key: ListKey) => key === "tools" || this.#readOf(session.server, key) !== undefined;
-    return this.read(session, this.#isOnDemand ? LIST_KEYS.filter(isKnown) : LIST_KEYS, wait);
+    await this.#request(session, this.#isOnDemand ? LIST_KEYS.filter(isKnown) : LIST_KEYS, wait);
   }
 
-  /** Reads the lists of a ready session again that are too old. Concurrent callers share one read. */
-  async refreshStale(session: Session, config: ServerConfig, wait: ReadWait): Promise<void> {
+  /** Reads the lists of a ready session again that are too old. */
+  refreshStale(session: Session, config: ServerConfig, wait: ReadWait): Promise<void> {
     const stale = LIST_KEYS.filter((key) => this.#isTooOld(config, key));
-    const running = stale.flatMap((key) => this.#readings?.get(idOf(session.server, key)) ?? []);
-    if (running.length < stale.length) return this.read(session, stale, wait);
-    await Promise.all(running);
+    return this.read(session, stale, wait);
+  }
+
+  /**
+   * Reads these lists. Concurrent callers share one read of a list, unless the list has changed since it began. Rejects if the
+   * tools, or a list that is needed, cannot be read. Another list then counts as empty.
+   */
+  async read(session: Session, keys: readonly ListKey[], wait: ReadWait = {}): Promise<void> {
+    const { server } = session;
+    const runningRead = (key: ListKey) => {
+      const reading = this.#readings?.get(idOf(server, key));
+      return reading?.session === session && !this.#isOutdated(server, key, reading.order)
+        ? reading
+        : undefined;
+    };
+    const reads = keys.map((key) => runningRead(key)?.done);
+    const others = keys.filter((_, index) => reads[index] === undefined);
+    await Promise.all([...reads, others.length > 0 && this.#request(session, others, wait)]);
   }
 
   /** Listens for changes until the returned function is called. */
@@ -156,50 +149,42 @@ export class ListReader {
       if (isOver) return;
       isOver = true;
       this.#listeners -= 1;
-      if (this.#listeners === 0) this.#stopListening();
+      if (this.#listeners === 0 && this.#isOnDemand) this.close();
     };
   }
 
   /** A server was added or removed. */
   serversChanged(server: string): void {
-    if (this.isListening) this.#emit(server, ["tools", "resources", "prompts"]);
+    if (this.isListening) this.#emit(server, LIST_KEYS);
   }
 
+  /** Ends listening. */
   close(): void {
-    this.#stopListening();
+    for (const followed of this.#followed?.values() ?? []) {
+      void followed.listening?.then((end) => end());
+      followed.listening = undefined;
+    }
     this.#port.parts.publicLists.replacedListeners.delete(this.#replaced);
   }
 
   /**
-   * Reads these lists. Rejects if the tools, or a list that is needed, cannot be read. Another list then counts as empty.
+   * Requests these lists and keeps them. Resolves with those that differ from before, and those that could not be read.
    *
-   * @param shared lists that need not be read
+   * @param request `shared`: lists that need not be read. `isReread`: a list that cannot be read keeps its last state.
+   * `isCheck`: lists that are the same as before are not reported
    */
-  async read(
+  async #request(
     session: Session,
     keys: readonly ListKey[],
-    wait: ReadWait = {},
-    shared: readonly OneList[] = [],
-  ): Promise<void> {
-    const failed: ListKey[] = [];
-    const onFailure = (key: ListKey, error: unknown) => {
-      if (key === "tools" || this.#isOnDemand || wait.signal?.aborted) throw error;
-      this.#warn(session.server, `Its ${key} could not be listed: ${messageOf(error)}`);
-      failed.push(key);
-      return [{ ...emptyList(key), keepMs: 0 }];
-    };
-    await this.#request(session, keys, { ...wait, shared, onFailure, isCheck: this.#isOnDemand });
-    this.#check(session.server, failed, this.#followed?.get(session)?.refresher);
-  }
-
-  /** Requests these lists and keeps them. Resolves with those that are the same as before. */
-  #request(session: Session, keys: readonly ListKey[], request: ListRequest): Promise<readonly ListKey[]> {
+    request: ReadWait & { shared?: readonly OneList[]; isReread?: boolean; isCheck?: boolean },
+  ): Promise<Record<"changed" | "failed", readonly ListKey[]>> {
     const { server } = session;
-    const { shared = [], onFailure, isCheck, signal, timeoutMs } = request;
+    const { shared = [], isReread = false, isCheck = this.#isOnDemand, signal, timeoutMs } = request;
     const order = this.#next();
+    const failed: ListKey[] = [];
     const options = {
       signal,
-      timeoutMs: timeoutMs ?? this.#options.listTimeoutMs,
+      timeoutMs: timeoutMs ?? this.#port.catalog.options.listTimeoutMs,
       intern: this.#intern,
       onWarning: (message: string) => this.#warn(server, message),
     };
@@ -207,107 +192,111 @@ export class ListReader {
       try {
         return [shared.find((one) => one.key === key) ?? (await readList(session, key, options))];
       } catch (error) {
-        return onFailure(key, error);
+        if (!isReread && (key === "tools" || this.#isOnDemand || signal?.aborted)) throw error;
+        const { code, message } = toToolportError(error, { server });
+        // No warning after the session has closed: the next session reads all lists.
+        if (code !== "CLOSED")
+          this.#warn(server, `The list of ${key} could not be read${isReread ? " again" : ""}: ${message}`);
+        failed.push(key);
+        return isReread ? [] : [{ ...emptyList(key), keepMs: 0 }];
       }
     };
-    const reading = Promise.all(keys.map(readOne)).then((lists) =>
+    const done = Promise.all(keys.map(readOne)).then((lists) =>
       this.#keep(server, { session, lists: lists.flat(), order }, isCheck),
     );
+    const reading = { session, order, done };
     this.#readings ??= new Map();
     for (const key of keys) this.#readings.set(idOf(server, key), reading);
-    return reading.finally(() => {
+    try {
+      const changed = await done;
+      if (!isReread) this.#check(server, failed);
+      return { changed, failed };
+    } finally {
       for (const key of keys)
-        if (this.#readings?.get(idOf(server, key)) === reading) this.#readings.delete(idOf(server, key));
-    });
+        if (this.#readings.get(idOf(server, key)) === reading) this.#readings.delete(idOf(server, key));
+    }
   }
 
-  /** Keeps lists that were read, and shares the public ones. */
+  /** Keeps lists that were read, and shares the public ones. Resolves with those that differ from before. */
   async #keep(server: string, read: ReadLists, isCheck: boolean): Promise<readonly ListKey[]> {
-    const { same, changed } = await this.#port.catalog.merge(server, read, isCheck);
-    // Changes before the read are over: many idle users remember none.
-    for (const { key } of read.lists)
+    const { catalog, pool, parts } = this.#port;
+    const changed = await catalog.merge(server, read, isCheck);
+    const config = pool.configOf(server);
+    for (const { key, paged, isShared } of read.lists) {
+      // Changes before the read are over: many idle users remember none.
       if (!this.isChanged(server, key)) this.#changes?.delete(idOf(server, key));
-    const shared = read.lists.filter(({ isShared }) => isShared).map(({ key }) => key);
-    if (shared.length > 0) this.#followShared(server, shared);
-    for (const { key, paged, isShared } of read.lists)
-      if (!isShared && paged !== undefined && !this.isOutdated(server, key, read.order))
-        this.#shareWith(server, (config, publicLists) => publicLists.keep(config, key, paged));
+      if (isShared) this.#followShared(server, [key]);
+      else if (config && paged && !this.#isOutdated(server, key, read.order))
+        parts.publicLists.keep(config, key, paged);
+    }
     // Otherwise changes are reported when the lists have been read again.
-    if (this.#isOnDemand && changed.length > 0) this.#emit(server, [...new Set(changed.map(listNameOf))]);
-    return same;
+    if (this.#isOnDemand) this.#emit(server, changed);
+    return changed;
   }
 
   /** Notices changes that the server reports, and those that may have been missed. */
   #follow(session: Session): void {
     const { server } = session;
-    const refresher = new ListRefresher({
-      read: (due) => this.#readDue(session, due),
-      onRead: (lists) => this.#options.onListsChanged(server, lists),
-    });
-    const off = session.onListChanged((list) => {
-      this.#shareWith(server, (config, publicLists) => publicLists.changed(config, list));
-      for (const key of keysOf(list)) this.markChanged(server, key);
-      refresher.changed(list);
-    });
-    const since = new Map(
-      LIST_KEYS.filter((key) => session.isReporting(key)).map((key) => [key, this.#next()]),
-    );
-    let isFirst = since.size === 0;
-    const offListening = session.onListening((keys) => {
-      for (const key of keys) since.set(key, this.#next());
-      // The server allows the use of a shared list that is older than its first report. It is read again when it is replaced.
-      this.#check(server, isFirst ? this.#own(server, keys) : keys, refresher);
-      isFirst = false;
+    const { pool, parts } = this.#port;
+    const refresher = new ListRefresher((due) => this.#readDue(session, due));
+    const followed: FollowedSession = { session, refresher, since: this.#next() };
+    let isFirst = !LIST_KEYS.some((key) => session.isReporting(key));
+    const ended = () => {
+      refresher.close();
+      if (this.#followed?.get(server) === followed) this.#followed.delete(server);
+    };
+    session.followLists({
+      changed: (list) => {
+        const config = pool.configOf(server);
+        if (config !== undefined) parts.publicLists.changed(config, list);
+        for (const key of keysOf(list)) this.markChanged(server, key);
+        refresher.changed(list);
+      },
+      reporting: (keys) => {
+        followed.since = this.#next();
+        // The server allows the use of a shared list that is older than its first report. It is read again when it is replaced.
+        this.#check(server, isFirst ? this.#own(server, keys) : keys);
+        isFirst = false;
+      },
+      ended,
     });
     this.#followed ??= new Map();
-    this.#followed.set(session, { refresher, since });
-    void session.closed.then(() => {
-      off();
-      offListening();
-      refresher.close();
-      this.#followed?.delete(session);
-    });
+    this.#followed.set(server, followed);
+    void session.closed.then(ended);
   }
 
-  /** Reads lists again that have changed, or may have. Never rejects. */
-  async #readDue(session: Session, due: DueLists): Promise<RereadOutcome> {
+  /** Reads lists again that have changed, or may have, and reports them. Resolves with those that could not be read. */
+  async #readDue(session: Session, due: DueLists): Promise<readonly ListName[]> {
     const { server } = session;
     const names = [...due.keys()];
-    const unsure = names.filter((name) => due.get(name) === "unsure");
+    const reported = names.filter((name) => due.get(name) === "changed");
     if (this.#isOnDemand) {
       // Callers ask for a list that was reported. Differences of the others are reported when they are found.
-      if (this.isListening)
-        await Promise.all(unsure.flatMap(keysOf).map((key) => this.#provide(server, key)));
-      return { failed: [], same: unsure };
+      this.#emit(server, reported);
+      const unsure = names.filter((name) => due.get(name) === "unsure").flatMap(keysOf);
+      if (this.isListening) await Promise.all(unsure.map((key) => this.#provide(server, key)));
+      return [];
     }
     const all = names.flatMap(keysOf);
     // One read at a time, which may be newer than the change.
-    await Promise.allSettled(all.map((key) => this.#readings?.get(idOf(server, key))));
+    await Promise.allSettled(all.map((key) => this.#readings?.get(idOf(server, key))?.done));
     const keys = all.filter((key) => this.isChanged(server, key));
-    const failed = new Set<ListName>();
-    const onFailure = (key: ListKey, error: unknown) => {
-      const name = listNameOf(key);
-      const { code, message } = toToolportError(error, { server });
-      // No warning after the session has closed: the next session reads all lists.
-      if (!failed.has(name) && code !== "CLOSED")
-        this.#warn(server, `The list of ${name} could not be read again: ${message}`);
-      failed.add(name);
-      return [];
-    };
     try {
-      const isCheck = unsure.length === names.length;
-      const same = await this.#request(session, keys, { onFailure, isCheck });
-      const isSame = (name: ListName) =>
-        keysOf(name).every((key) => !keys.includes(key) || same.includes(key));
-      return { failed: [...failed], same: unsure.filter((name) => !failed.has(name) && isSame(name)) };
+      const request = { isReread: true, isCheck: reported.length === 0 };
+      const { changed, failed } = await this.#request(session, keys, request);
+      const unread = failed.map(listNameOf);
+      const news = [...reported, ...changed].filter((key) => !unread.includes(listNameOf(key)));
+      this.#emit(server, news);
+      return unread;
     } catch (error) {
-      this.#warn(server, `The lists could not be read again: ${messageOf(error)}`);
-      return { failed: names, same: [] };
+      this.#warn(server, `The lists could not be read again: ${toToolportError(error, { server }).message}`);
+      return names;
     }
   }
 
   /** Changes of these lists may have been missed. Those that are known are read again: needed ones while a caller listens. */
-  #check(server: string, keys: readonly ListKey[], refresher = this.#refresherOf(server)): void {
+  #check(server: string, keys: readonly ListKey[]): void {
+    const refresher = this.#followed?.get(server)?.refresher;
     for (const key of keys) {
       const isConcerned = this.#readOf(server, key) !== undefined || this.#readings?.has(idOf(server, key));
       if (this.#isOnDemand && !isConcerned) continue;
@@ -320,111 +309,81 @@ export class ListReader {
 
   /** Begins to notice changes of the lists of a server. */
   #watch(server: string): void {
-    const session = this.#port.pool.peek(server)?.session;
-    const { since } = (session && this.#followed?.get(session)) ?? {};
+    const { session, since } = this.#followed?.get(server) ?? {};
     // Changes may have been missed: without a session all of them, otherwise those before the server began to report.
     const isOlder = (key: ListKey) =>
-      since === undefined || (this.#readOf(server, key)?.order ?? 0) < (since.get(key) ?? 0);
+      since === undefined ||
+      (session?.isReporting(key) === true && (this.#readOf(server, key)?.order ?? 0) < since);
     this.#check(server, this.#own(server, LIST_KEYS).filter(isOlder));
-    if (session !== undefined) void this.#listenTo(session);
+    void this.#listenTo(server);
     this.#followShared(server, LIST_KEYS);
   }
 
   /** Resolves when the server reports changes, or takes long. */
-  async #listenTo(session: Session): Promise<void> {
-    const followed = this.#followed?.get(session);
+  async #listenTo(server: string): Promise<void> {
+    const followed = this.#followed?.get(server);
     if (followed === undefined) return;
-    followed.listening ??= session.listen();
+    followed.listening ??= followed.session.listen();
     await followed.listening;
-  }
-
-  #stopListening(): void {
-    for (const followed of this.#followed?.values() ?? []) {
-      void followed.listening?.then((end) => end());
-      followed.listening = undefined;
-    }
   }
 
   /** Notices when these lists are replaced, if they are shared, and whether that has happened already. */
   #followShared(server: string, keys: readonly ListKey[]): void {
-    this.#port.parts.publicLists.replacedListeners.add(this.#replaced);
     if (this.#isOnDemand && !this.isListening) return;
-    this.#check(
-      server,
-      keys.filter((key) => this.#isReplaced(server, key)),
-    );
+    this.#port.parts.publicLists.replacedListeners.add(this.#replaced);
+    const replaced = keys.filter((key) => this.#isReplaced(server, key));
+    this.#check(server, replaced);
   }
 
   readonly #replaced = (identity: string, key: ListKey): void => {
-    if (this.#isOnDemand && !this.isListening) return;
     for (const config of this.#port.pool.configs())
-      if (this.#isShared(config.name, key) && configIdentity(config) === identity)
-        this.#check(config.name, [key]);
+      if (configIdentity(config) === identity) this.#followShared(config.name, [key]);
   };
 
-  #shareWith(server: string, share: (config: ServerConfig, publicLists: PublicLists) => void): void {
-    const config = this.#port.pool.configOf(server);
-    if (config !== undefined) share(config, this.#port.parts.publicLists);
-  }
-
   /** A public list that was read for another user. */
-  #sharedList(
-    session: ReadLists["session"] & { readonly server: string },
-    key: ListKey,
-  ): OneList | undefined {
+  #sharedList(server: string, key: ListKey): OneList | undefined {
     const { pool, parts } = this.#port;
-    const config = pool.configOf(session.server);
+    const config = pool.configOf(server);
     const list = config && parts.publicLists.fresh(config, key, config.cache ?? parts.settings.cache);
-    if (list === undefined) return undefined;
+    if (config === undefined || list === undefined) return undefined;
     const items = this.#intern?.(key, list.items) ?? list.items;
-    return { ...toOneList(key, { ...list, items }, session), isShared: true };
+    return { ...toOneList(key, { keepMs: 0, ...list, items }, publicSession(config)), isShared: true };
   }
 
   /** Uses a list of another user. False if there is none, or if it was replaced in the meantime. */
-  async useShared({ name: server, kind }: ServerConfig, key: ListKey): Promise<boolean> {
-    // Only modern servers mark lists as public.
-    const session = { server, era: "modern", transport: kind } as const;
-    const list = this.#sharedList(session, key);
+  async useShared(config: ServerConfig, key: ListKey): Promise<boolean> {
+    const { name: server } = config;
+    const list = this.#sharedList(server, key);
     const changedAt = this.#changes?.get(idOf(server, key))?.at ?? this.#readOf(server, key)?.readAt ?? 0;
     if (list === undefined || list.readAt <= changedAt) return false;
-    await this.#keep(server, { session, lists: [list], order: this.#next() }, true);
+    await this.#keep(server, { session: publicSession(config), lists: [list], order: this.#next() }, true);
     return !this.#isReplaced(server, key);
-  }
-
-  #isShared(server: string, key: ListKey): boolean {
-    return this.#readOf(server, key)?.isShared === true;
   }
 
   /** Whether the known list was read for another user, and is not the one that users get now. */
   #isReplaced(server: string, key: ListKey): boolean {
-    const { lists, session } = this.#keptOf(server) ?? {};
-    if (session === undefined || !this.#isShared(server, key)) return false;
-    return this.#sharedList({ ...session, server }, key)?.list !== lists?.[key];
+    const { reads, lists } = this.#keptOf(server) ?? {};
+    return reads?.[key]?.isShared === true && this.#sharedList(server, key)?.list !== lists?.[key];
   }
 
   /** Without lists of other users: the server allows their use for some time, and they are followed. */
   #own(server: string, keys: readonly ListKey[]): ListKey[] {
-    return keys.filter((key) => !this.#isShared(server, key));
+    return keys.filter((key) => this.#readOf(server, key)?.isShared !== true);
   }
 
-  #isTooOld(config: ServerConfig, key: ListKey): boolean {
-    const { name } = config;
+  #isTooOld({ name, cache = this.#port.parts.settings.cache }: ServerConfig, key: ListKey): boolean {
     const read = this.#readOf(name, key);
     if (read === undefined) return true;
-    const { parts } = this.#port;
-    const ttlMs = read.ttlMs ?? (this.#isOnDemand && !this.#isWatched(name, key) ? UNWATCHED_MS : undefined);
-    return isStale({ readAt: read.readAt, ttlMs }, config.cache ?? parts.settings.cache);
-  }
-
-  /** True if the server reports changes of this list to this port now. */
-  #isWatched(server: string, key: ListKey): boolean {
-    const session = this.#port.pool.peek(server)?.session;
-    const isListening = session !== undefined && this.#followed?.get(session)?.listening !== undefined;
-    return isListening && session.isReporting(key);
+    const { session, listening } = this.#followed?.get(name) ?? {};
+    const isWatched = !this.#isOnDemand || (listening !== undefined && session?.isReporting(key));
+    return isStale(
+      { readAt: read.readAt, ttlMs: read.ttlMs ?? (isWatched ? undefined : UNWATCHED_MS) },
+      cache,
+    );
   }
 
   /** Whether a read that began then is too old. */
-  isOutdated(server: string, key: ListKey, order: number): boolean {
+  #isOutdated(server: string, key: ListKey, order: number): boolean {
     return order < (this.#changes?.get(idOf(server, key))?.order ?? 0);
   }
 
@@ -441,11 +400,6 @@ export class ListReader {
     return this.#keptOf(server)?.reads[key];
   }
 
-  #refresherOf(server: string): ListRefresher | undefined {
-    const session = this.#port.pool.peek(server)?.session;
-    return session && this.#followed?.get(session)?.refresher;
-  }
-
   /** Equal lists of different users are kept once. */
   get #intern(): ((key: ListKey, items: readonly unknown[]) => readonly unknown[]) | undefined {
     const { principal, parts } = this.#port;
@@ -453,16 +407,16 @@ export class ListReader {
   }
 
   #warn(server: string, message: string): void {
-    this.#options.onWarning(server, message);
+    this.#port.catalog.options.onWarning(server, message);
   }
 
-  #emit(server: string, lists: readonly ListName[]): void {
-    this.#options.onListsChanged(server, lists);
+  #emit(server: string, lists: readonly ListKey[]): void {
+    if (lists.length > 0)
+      this.#port.catalog.options.onListsChanged(server, [...new Set(lists.map(listNameOf))]);
   }
 }
 
 const idOf = (server: string, key: ListKey): string => `${key} ${server}`;
 
-const keysOf = (list: ListName): ListKey[] => LIST_KEYS.filter((key) => listNameOf(key) === list);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Only modern servers mark lists as public. */
+const publicSession = ({ kind }: ServerConfig): ReadLists["session"] => ({ era: "modern", transport: kind });

@@ -1,39 +1,41 @@
-/** Makes lists known when a caller needs them, whatever state their servers are in. `need-lists.ts` limits how long a caller waits. */
+/**
+ * Makes lists known when a caller needs them, whatever state their servers are in. A caller waits briefly for those that are
+ * known already, longer for the first list of a server.
+ */
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { LIST_KEYS, type ListKey, listNameOf } from "../protocol/change-watch.js";
-import type { Session } from "../protocol/session.js";
 import { fullJitterMs, unrefTimer, withDeadline } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";
 
-/** A list that is being provided. */
-interface Providing {
-  promise: Promise<boolean>;
-  /** When it was requested, in the order of reads and changes. Infinity before that. */
-  order: number;
+/** Options of `port.need`. */
+export interface NeedOptions {
+  /** Names of the servers. @default all */
+  readonly servers?: readonly string[] | undefined;
+  /** How long to wait for servers that are not connected, or whose old lists can be used. @default 1000 */
+  readonly limitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-interface NamedList {
-  readonly server: string;
-  readonly key: ListKey;
-}
+const LIMIT_MS = 1_000;
+/** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many callers ask once. */
+const FIRST_LIST_MS = 10_000;
 
 /** A server that failed is not tried again by every request. */
 const REST_MS = 5_000;
 /** Bounds of the pause between attempts to read the lists of failed servers, on top of the rest. */
 const RETRY = { baseMs: 2_000, maxMs: 30_000 };
-export const LATE = new Error("The list is late");
+const LATE = new Error("The list is late");
+const onTimeout = () => LATE;
 
 export class NeededLists {
   readonly #port: ListedPort;
-  /** By list and server. The maps are created when they are needed, because many users are idle. */
-  #providing: Map<string, Providing> | undefined;
-  /** Servers that a request has waited for in vain. */
-  late: Set<string> | undefined;
+  // The maps are created when they are needed, because many users are idle.
   /** When a server could not be reached (`performance.now()`). */
-  failedAt: Map<string, number> | undefined;
-  /** Lists of failed servers, which are tried again while a caller listens. */
-  #missing: Map<string, NamedList> | undefined;
+  #failedAt: Map<string, number> | undefined;
+  /** Lists that a caller did not get, by list and server. They are reported when they arrive. */
+  #missing: Map<string, readonly [server: string, key: ListKey]> | undefined;
+  /** Attempts to read missing lists of failed servers, while a caller listens. */
   #retries = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -41,85 +43,83 @@ export class NeededLists {
     this.#port = port;
   }
 
+  /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
+  async need(key: ListKey, { servers, limitMs = LIMIT_MS, signal }: NeedOptions): Promise<void> {
+    const { catalog, pool } = this.#port;
+    await this.#port.opened();
+    signal?.throwIfAborted();
+    for (const name of servers ?? []) if (pool.configOf(name) === undefined) pool.require(name);
+    const pending = (servers ?? pool.names).flatMap((server) => {
+      const providing = this.provide(server, key);
+      return providing === undefined ? [] : [this.#within(server, key, providing, { limitMs, signal })];
+    });
+    if (key === "tools") pending.push(catalog.checkDuePins());
+    if (pending.length > 0) await Promise.all(pending);
+  }
+
   /** Makes all lists of these servers known, within the time limit. Servers that cannot be reached keep the lists they had. */
   async needAll(connections: readonly ServerConnection[], { signal, timeoutMs }: WaitOptions): Promise<void> {
     const all = connections.flatMap(({ name }) => LIST_KEYS.flatMap((key) => this.provide(name, key) ?? []));
-    const wait = { signal, timeoutMs, onTimeout: () => LATE };
+    const wait = { signal, timeoutMs, onTimeout };
     await withDeadline(Promise.all(all), wait).catch(() => signal?.throwIfAborted());
   }
 
-  /**
-   * Makes a list of one server known. Undefined if it is known and fresh; else resolves with whether it was read. Concurrent
-   * callers share one read, unless the list has changed since it began. Never rejects.
-   */
+  /** Makes a list of one server known. Undefined if it is known and fresh; else resolves with whether it was read. Never rejects. */
   provide(server: string, key: ListKey): Promise<boolean> | undefined {
     const { pool, reads, lists } = this.#port;
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
-    if (reads === "needed" && lists.isFresh(config, key)) return undefined;
-    const id = idOf(server, key);
-    this.#providing ??= new Map();
-    const running = this.#providing.get(id);
-    if (running !== undefined && !lists.isOutdated(server, key, running.order)) return running.promise;
-    const providing: Providing = { promise: Promise.resolve(false), order: Number.POSITIVE_INFINITY };
-    providing.promise = this.#provide(config, key, providing).finally(() => {
-      if (this.#providing?.get(id) === providing) this.#providing.delete(id);
-    });
-    this.#providing.set(id, providing);
-    return providing.promise;
+    return reads === "needed" && lists.isFresh(config, key) ? undefined : this.#provide(config, key);
   }
 
   /** Clears the timer. */
   close(): void {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = undefined;
-    this.#missing = undefined;
   }
 
-  async #provide(config: ServerConfig, key: ListKey, providing: Providing): Promise<boolean> {
-    const { reads, lists } = this.#port;
+  async #provide(config: ServerConfig, key: ListKey): Promise<boolean> {
+    const { reads, lists, parts, pool, catalog } = this.#port;
     const { name } = config;
     try {
-      if (reads === "needed" && (await lists.useShared(config, key))) return true;
-      if (this.#isResting(name)) return await this.#fallBack(config, key);
-      if (reads === "needed") await this.#connectAndRead(name, key, providing);
-      else await this.#bringUp(name);
-      this.failedAt?.delete(name);
-      this.#missing?.delete(idOf(name, key));
+      if (reads === "connect" || !(await lists.useShared(config, key))) {
+        if (this.#isResting(name)) return await this.#fallBack(config, key);
+        // With a scan, other lists must be known before their entries are used.
+        const keys = parts.settings.scan === undefined ? [key] : LIST_KEYS;
+        if (reads === "connect") await this.#bringUp(name);
+        else await this.#port.read(pool.require(name), (session) => lists.read(session, keys), {});
+        this.#failedAt?.delete(name);
+      }
+      if (this.#missing?.delete(idOf(name, key))) {
+        this.#retries = 0;
+        catalog.options.onListsChanged(name, [listNameOf(key)]);
+      }
       return true;
     } catch {
       // The state of the connection contains the error, and the events have reported it.
-      this.failedAt ??= new Map();
-      this.failedAt.set(name, performance.now());
+      this.#failedAt ??= new Map();
+      this.#failedAt.set(name, performance.now());
       return this.#fallBack(config, key);
     }
-  }
-
-  async #connectAndRead(name: string, key: ListKey, providing: Providing): Promise<void> {
-    const { pool, parts, lists } = this.#port;
-    const read = (session: Session) => {
-      providing.order = lists.order;
-      // With a scan, other lists must be known before their entries are used.
-      return lists.read(session, parts.settings.scan === undefined ? [key] : LIST_KEYS);
-    };
-    await this.#port.read(pool.require(name), read, {});
   }
 
   /** The port reads all lists when it connects. */
   async #bringUp(name: string): Promise<void> {
     const { pool, catalog } = this.#port;
     const connection = pool.require(name);
-    if (connection.state.status === "failed") await connection.connect();
+    if (connection.state.status === "failed" || !catalog.knows(name)) await connection.acquire();
     await this.#port.bringUp([connection], {});
-    if (!catalog.knows(name)) await connection.acquire();
   }
 
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
   async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
     const { catalog, pool, lists } = this.#port;
-    if (lists.isListening) this.#retryLater(config.name, key);
+    if (lists.isListening) {
+      this.#miss(config.name, key);
+      this.#retryLater();
+    }
     try {
-      await this.restore(config.name, key);
+      await this.#restore(config.name, key);
       if (key === "tools" && catalog.needsFallbackTools(config)) {
         const others = config.fallback!.servers.filter((name) => pool.configOf(name) !== undefined);
         await Promise.all(others.map((name) => this.provide(name, key)));
@@ -131,7 +131,7 @@ export class NeededLists {
   }
 
   /** Uses the saved list of a server if nothing else is known. Resolves with whether a list is known. */
-  async restore(server: string, key: ListKey): Promise<boolean> {
+  async #restore(server: string, key: ListKey): Promise<boolean> {
     const { catalog, pool, saved } = this.#port;
     const config = pool.configOf(server);
     if (config !== undefined && saved !== undefined && !catalog.knows(server, key)) {
@@ -141,38 +141,57 @@ export class NeededLists {
     return catalog.knows(server, key);
   }
 
-  #retryLater(server: string, key: ListKey): void {
+  #miss(server: string, key: ListKey): void {
     this.#missing ??= new Map();
-    this.#missing.set(idOf(server, key), { server, key });
-    if (this.#retryTimer !== undefined) return;
-    this.#retries += 1;
-    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
-    this.#retryTimer = unrefTimer(setTimeout(() => this.#retry(), waitMs));
+    this.#missing.set(idOf(server, key), [server, key]);
   }
 
-  #retry(): void {
-    this.#retryTimer = undefined;
-    const missing = [...(this.#missing?.values() ?? [])];
-    this.#missing = undefined;
-    for (const { server, key } of missing)
-      void this.provide(server, key)?.then((isRead) => {
-        if (!isRead) return;
-        this.#retries = 0;
-        this.arrived(server, key);
-      });
+  #retryLater(): void {
+    if (this.#retryTimer !== undefined) return;
+    this.#retries += 1;
+    const retry = () => {
+      this.#retryTimer = undefined;
+      for (const list of this.#missing?.values() ?? []) void this.provide(...list);
+    };
+    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
+    this.#retryTimer = unrefTimer(setTimeout(retry, waitMs));
   }
 
   #isResting(server: string): boolean {
-    const failedAt = this.failedAt?.get(server);
+    const failedAt = this.#failedAt?.get(server);
     if (failedAt === undefined || performance.now() - failedAt >= REST_MS) return false;
     const status = this.#port.pool.peek(server)?.state.status;
     // A login or a new connection ends the rest.
     return status === "failed" || status === "authenticating" || status === "closed";
   }
 
-  /** Reports that a list that callers could not wait for is known. */
-  arrived(server: string, key: ListKey): void {
-    this.#port.catalog.options.onListsChanged(server, [listNameOf(key)]);
+  /** Resolves with the read, or after the limit; a list that arrives later is reported. */
+  async #within(
+    server: string,
+    key: ListKey,
+    providing: Promise<boolean>,
+    { limitMs, signal }: { limitMs: number; signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const moreMs = this.#isFirst(server, key) ? FIRST_LIST_MS - limitMs : 0;
+    try {
+      await withDeadline(providing, { timeoutMs: limitMs, signal, onTimeout }).catch(async (error) => {
+        if (error !== LATE || moreMs <= 0 || (await this.#restore(server, key).catch(() => false)))
+          throw error;
+        await withDeadline(providing, { timeoutMs: moreMs, signal, onTimeout });
+      });
+    } catch (error) {
+      if (error !== LATE) throw error;
+      this.#miss(server, key);
+    }
+  }
+
+  /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
+  #isFirst(server: string, key: ListKey): boolean {
+    const { catalog, pool } = this.#port;
+    const isMissing = [...(this.#missing?.values() ?? [])].some(([name]) => name === server);
+    if (catalog.knows(server, key) || isMissing || this.#failedAt?.has(server)) return false;
+    const status = pool.peek(server)?.state.status;
+    return status !== "failed" && status !== "reconnecting" && status !== "authenticating";
   }
 }
 

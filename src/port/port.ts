@@ -14,8 +14,7 @@ import type { SessionHooks } from "../protocol/session-hooks.js";
 import { loadOnce } from "../util/concurrency.js";
 import { bringUp, findTool } from "./find-tool.js";
 import { ListReader } from "./list-reader.js";
-import type { NeedOptions } from "./need-lists.js";
-import { NeededLists } from "./needed-lists.js";
+import { NeededLists, type NeedOptions } from "./needed-lists.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
@@ -33,9 +32,6 @@ interface PortRelations extends PortOwner {
   /** Settles when changes of the store by other processes are noticed. */
   readonly watching?: Promise<unknown> | undefined;
 }
-
-/** Loaded when a port that reads lists when they are needed needs one. */
-const needCode = loadOnce(() => import("./need-lists.js"));
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port extends PortCore {
@@ -128,9 +124,8 @@ export class Port extends PortCore {
   });
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
-  async need(list: ListKey, options: NeedOptions = {}): Promise<void> {
-    const { needLists } = await needCode();
-    return needLists(this, list, options);
+  need(list: ListKey, options: NeedOptions = {}): Promise<void> {
+    return this.needs.need(list, options);
   }
 
   /** The tool of this public name. Connects and lists as few servers as possible. */

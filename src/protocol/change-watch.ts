@@ -19,63 +19,54 @@ export const LIST_KEYS: readonly ListKey[] = ["tools", "resources", "resourceTem
 /** The lists a server can change. */
 export type ListName = "tools" | "resources" | "prompts";
 
-const NOTIFICATIONS = {
-  tools: "notifications/tools/list_changed",
-  resources: "notifications/resources/list_changed",
-  prompts: "notifications/prompts/list_changed",
-} as const;
-
-const LISTS = Object.keys(NOTIFICATIONS) as ListName[];
+const LISTS: readonly ListName[] = ["tools", "resources", "prompts"];
 
 /** The name of a list in notifications and capabilities. */
 export const listNameOf = (key: ListKey): ListName => (key === "resourceTemplates" ? "resources" : key);
 
-/** What a handshake says about subscriptions. */
-interface Subscribable {
-  readonly capabilities: ServerCapabilities;
-  /** The SDK's client, which implements subscriptions. */
-  readonly client: () => Promise<Client>;
+/** The lists of this name. */
+export const keysOf = (list: ListName): ListKey[] => LIST_KEYS.filter((key) => listNameOf(key) === list);
+
+/** Notices changes of lists. */
+export interface ListFollower {
+  /** The server reported a change. */
+  changed(list: ListName): void;
+  /** The server reports changes of these lists from now on. Earlier changes may have been missed. */
+  reporting(keys: readonly ListKey[]): void;
+  /** Further changes are not noticed. */
+  ended(): void;
 }
 
 /** Must be created before the handshake, so that no notification is missed. */
 export class ChangeWatch {
-  readonly #listeners = new Set<(list: ListName) => void>();
-  readonly #listeningListeners = new Set<(lists: readonly ListKey[]) => void>();
-  readonly #streamListeners = new Set<() => void>();
-  readonly #streamWaiters = new Set<() => void>();
+  /** Set after the handshake. The SDK's client implements subscriptions. */
+  server: { readonly capabilities: ServerCapabilities; readonly client: () => Promise<Client> } | undefined;
+  follower: ListFollower | undefined;
+  /** By URI: called when changes of a resource may have been missed. */
   readonly #resources = new Map<string, () => void>();
   /** The lists whose changes the server reports now. */
   readonly #reported = new Set<ListKey>();
   readonly #subscription = new ServerSubscription({
     // Called only for a filter that is not empty, and the filter is empty until the server is set.
-    client: () => this.#server!.client(),
+    client: () => this.server!.client(),
     filter: () => this.#filter(),
-    onOpen: (honored) => this.#reports(LIST_KEYS.filter((key) => honored[`${listNameOf(key)}ListChanged`])),
-    onLost: () => this.#reports([]),
-    // Changes during the gap are unknown, so all resources in the filter count as changed.
-    onGap: (wanted) => {
-      for (const uri of wanted.resourceSubscriptions ?? []) this.#resources.get(uri)?.();
+    onOpen: (honored, { resourceSubscriptions = [] }) => {
+      this.#reports(LIST_KEYS.filter((key) => honored[`${listNameOf(key)}ListChanged`]));
+      for (const uri of resourceSubscriptions) this.#resources.get(uri)?.();
     },
+    onLost: () => this.#reports([]),
   });
-  #server: Subscribable | undefined;
-  #stream: StreamState | undefined;
+  /** Legacy servers: the stream that was requested last is open, or will not be. */
+  #streamSettled = Promise.resolve();
+  #settleStream: (() => void) | undefined;
   /** How many callers of `keepListening` have not stopped. */
   #listening = 0;
 
   constructor(channel: RequestChannel) {
     channel.notificationListeners.add((method) => {
-      for (const list of LISTS)
-        if (method === NOTIFICATIONS[list]) for (const listener of [...this.#listeners]) listener(list);
+      const list = LISTS.find((name) => method === `notifications/${name}/list_changed`);
+      if (list !== undefined) this.follower?.changed(list);
     });
-  }
-
-  on(listener: (list: ListName) => void): () => void {
-    return addTo(this.#listeners, listener);
-  }
-
-  /** Calls the listener with lists whose changes the server reports from now on. Earlier changes may have been missed. */
-  onListening(listener: (lists: readonly ListKey[]) => void): () => void {
-    return addTo(this.#listeningListeners, listener);
   }
 
   /** Whether the server reports changes of this list now. */
@@ -83,37 +74,23 @@ export class ChangeWatch {
     return this.#reported.has(list);
   }
 
-  /** Prepares subscriptions. Call after the handshake. */
-  prepare(server: Subscribable): void {
-    this.#server = server;
-  }
-
   /** Legacy servers: the stream for notifications was requested, is open, or has ended. */
   streamChanged(state: StreamState): void {
-    this.#stream = state;
+    if (state === "requested" && this.#settleStream === undefined)
+      this.#streamSettled = new Promise((resolve) => {
+        this.#settleStream = resolve;
+      });
     if (state === "requested") return;
     this.#reports(state === "open" ? LIST_KEYS : []);
-    if (state === "open") for (const listener of [...this.#streamListeners]) listener();
-    for (const settle of this.#streamWaiters) settle();
+    if (state === "open") for (const onGap of [...this.#resources.values()]) onGap();
+    this.#settleStream?.();
+    this.#settleStream = undefined;
   }
 
   /** Legacy servers: resolves when the stream that was requested is open, will not be, or takes long. */
   async streamSettled(): Promise<void> {
-    if (this.#stream !== "requested") return;
-    await new Promise<void>((resolve) => {
-      const settle = () => {
-        clearTimeout(timer);
-        this.#streamWaiters.delete(settle);
-        resolve();
-      };
-      const timer = setTimeout(settle, LISTEN_FIRST_MS);
-      this.#streamWaiters.add(settle);
-    });
-  }
-
-  /** Legacy servers: calls the listener when the stream for notifications is open again. Returns a function that ends it. */
-  onStreamOpen(listener: () => void): () => void {
-    return addTo(this.#streamListeners, listener);
+    const onTimeout = () => new Error("The stream is late");
+    await withDeadline(this.#streamSettled, { timeoutMs: LISTEN_FIRST_MS, onTimeout }).catch(() => {});
   }
 
   /**
@@ -131,9 +108,17 @@ export class ChangeWatch {
     if (this.#listening === 0) this.#subscription.narrow();
   }
 
+  /** Calls `onGap` whenever changes of the resource may have been missed, until the returned function is called. */
+  followResource(uri: string, onGap: () => void): () => void {
+    this.#resources.set(uri, onGap);
+    return () => {
+      if (this.#resources.delete(uri)) this.#subscription.narrow();
+    };
+  }
+
   /**
-   * Modern servers: adds a resource to the subscription. Calls `onGap` whenever changes may have been missed. Resolves with a
-   * function that removes it; rejects if the server does not grant it.
+   * Modern servers: follows the resource and adds it to the subscription. Resolves with a function that removes it; rejects if
+   * the server does not grant it.
    */
   async addResource(
     server: string,
@@ -141,10 +126,7 @@ export class ChangeWatch {
     onGap: () => void,
     { signal, timeoutMs, maxTimeoutMs }: ChannelRequestOptions,
   ): Promise<() => Promise<void>> {
-    this.#resources.set(uri, onGap);
-    const remove = () => {
-      if (this.#resources.delete(uri)) this.#subscription.narrow();
-    };
+    const remove = this.followResource(uri, onGap);
     const granting = this.#subscription.update();
     granting.catch(() => {});
     try {
@@ -163,38 +145,30 @@ export class ChangeWatch {
 
   close(): void {
     this.#subscription.close();
-    for (const settle of this.#streamWaiters) settle();
-    this.#listeners.clear();
-    this.#listeningListeners.clear();
-    this.#streamListeners.clear();
+    this.#settleStream?.();
+    this.follower?.ended();
+    this.follower = undefined;
     this.#resources.clear();
   }
 
   #declares(key: ListKey): boolean {
-    return this.#server?.capabilities[listNameOf(key)]?.listChanged === true;
+    return this.server?.capabilities[listNameOf(key)]?.listChanged === true;
   }
 
   #reports(lists: readonly ListKey[]): void {
     for (const key of [...this.#reported]) if (!lists.includes(key)) this.#reported.delete(key);
     const added = lists.filter((key) => this.#declares(key) && !this.#reported.has(key));
     for (const key of added) this.#reported.add(key);
-    if (added.length > 0) for (const listener of [...this.#listeningListeners]) listener(added);
+    if (added.length > 0) this.follower?.reporting(added);
   }
 
-  #filter(): ListenFilter {
-    const capabilities = this.#listening > 0 ? this.#server?.capabilities : undefined;
+  #filter(): SubscriptionFilter {
+    const lists = this.#listening > 0 ? LISTS.filter((list) => this.#declares(list)) : [];
     return {
-      ...(capabilities?.tools?.listChanged && { toolsListChanged: true as const }),
-      ...(capabilities?.resources?.listChanged && { resourcesListChanged: true as const }),
-      ...(capabilities?.prompts?.listChanged && { promptsListChanged: true as const }),
+      ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
       ...(this.#resources.size > 0 && { resourceSubscriptions: [...this.#resources.keys()] }),
     };
   }
-}
-
-function addTo<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
 }
 
 export function notOffered(server: string): CatalogError {
@@ -218,9 +192,6 @@ function notGranted(server: string, timeoutMs: number, cause: unknown): ToolCall
   });
 }
 
-/** Changes of lists, and single resources. */
-export type ListenFilter = SubscriptionFilter;
-
 const METHOD_NOT_FOUND = -32601;
 const ACKNOWLEDGE_MS = 15_000;
 /** Lists that are requested after the acknowledgement contain every earlier change. Beyond this time, they do not wait for it. */
@@ -232,35 +203,29 @@ interface ServerSubscriptionParts {
   /** The SDK's client; called whenever a subscription is opened. */
   client: () => Promise<Client>;
   /** The filter that is currently needed. */
-  filter: () => ListenFilter;
-  /** A subscription is open. If it replaces one that was still open, no change was missed. */
-  onOpen: (honored: ListenFilter) => void;
+  filter: () => SubscriptionFilter;
+  /** A subscription is open. Changes of what `missed` contains may have been missed. */
+  onOpen: (honored: SubscriptionFilter, missed: SubscriptionFilter) => void;
   /** No subscription is open any more. */
   onLost: () => void;
-  /** Called when the subscription is open again after a loss: changes may have been missed. */
-  onGap: (filter: ListenFilter) => void;
 }
 
 export class ServerSubscription {
   readonly #parts: ServerSubscriptionParts;
   readonly #ended = new AbortController();
   /** Callers that wait until the server accepts a filter. */
-  #waiting: { resolve: (honored: ListenFilter) => void; reject: (error: unknown) => void }[] = [];
+  #waiting: { resolve: (honored: SubscriptionFilter) => void; reject: (error: unknown) => void }[] = [];
   #running = false;
   /** Wakes the loop when the filter changes. */
   #wake: (() => void) | undefined;
   #changed = false;
-  #lastError: unknown;
+  /** The error of the last attempt, while there is no subscription. */
+  lastError: unknown;
   /** Called when the server has acknowledged the subscription, has refused it, or takes long. */
   #onAttempted: (() => void) | undefined;
 
   constructor(parts: ServerSubscriptionParts) {
     this.#parts = parts;
-  }
-
-  /** The error of the last attempt, while there is no subscription. */
-  get lastError(): unknown {
-    return this.#lastError;
   }
 
   /** Opens the subscription unless the filter is empty. Never throws. */
@@ -291,8 +256,10 @@ export class ServerSubscription {
   }
 
   /** Applies a larger filter. Resolves with the part that the server accepts. */
-  update(): Promise<ListenFilter> {
-    const granted = new Promise<ListenFilter>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  update(): Promise<SubscriptionFilter> {
+    const granted = new Promise<SubscriptionFilter>((resolve, reject) =>
+      this.#waiting.push({ resolve, reject }),
+    );
     this.narrow();
     this.start();
     return granted;
@@ -310,10 +277,15 @@ export class ServerSubscription {
   }
 
   async #run(): Promise<void> {
-    const { client, filter, onOpen, onLost, onGap } = this.#parts;
+    const { filter, onOpen, onLost } = this.#parts;
     let current: McpSubscription | undefined;
     /** Whether changes may have been missed. */
     let gap = false;
+    const lose = () => {
+      gap = true;
+      current = undefined;
+      onLost();
+    };
     for (let attempt = 1; !this.#ended.signal.aborted; attempt += 1) {
       this.#changed = false;
       const wanted = filter();
@@ -321,78 +293,60 @@ export class ServerSubscription {
         onLost();
         return void (await current?.close());
       }
-      try {
-        const joined = await client();
-        const isLate = setTimeout(() => this.#onAttempted?.(), LISTEN_FIRST_MS);
-        const next = await joined
-          .listen(wanted, { signal: this.#ended.signal, timeout: ACKNOWLEDGE_MS })
-          .finally(() => clearTimeout(isLate));
+      const next = await this.#open(wanted);
+      if (current !== undefined && (await isOver(current))) lose();
+      // Report the gap only now: a change between an earlier reading and this point would be missed for good.
+      if (next !== undefined) onOpen(next.honoredFilter, gap ? wanted : {});
+      this.#onAttempted?.();
+      if (next !== undefined) {
+        gap = false;
         // The old subscription is closed after the new one is open, so that no change is missed.
-        if (current !== undefined && (await isOver(current))) {
-          gap = true;
-          onLost();
-        }
-        onOpen(next.honoredFilter);
-        this.#onAttempted?.();
         await current?.close();
         current = next;
-      } catch (error) {
-        this.#lastError = error;
-        this.#onAttempted?.();
-        // An error response is final: the server would reject the same filter again.
-        if (typeof (error as { code?: unknown }).code === "number") this.#rejectWaiting(error);
-        if (current !== undefined && (await isOver(current))) {
-          gap = true;
-          onLost();
-          current = undefined;
-        }
+        const openedAt = performance.now();
+        if (!this.#changed) this.#resolveWaiting(next.honoredFilter);
+        const end = await this.#orChanged(next.closed);
+        if (end === "local") return;
+        if (end === "changed" || performance.now() - openedAt > STABLE_AFTER_MS) attempt = 0;
+        if (end === "changed") continue;
+        lose();
+      } else if (current === undefined && codeOf(this.lastError) === METHOD_NOT_FOUND) {
         // A server that has accepted a subscription supports them: it only rejects this filter.
-        const isUnsupported = (error as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND;
-        if (isUnsupported && current === undefined) return;
-        await this.#pause(attempt);
-        continue;
+        return;
       }
-      const openedAt = performance.now();
-      this.#lastError = undefined;
-      if (!this.#changed) this.#resolveWaiting(current.honoredFilter);
-      // Report the gap only now: a change between an earlier reading and this point would be missed for good.
-      if (gap) onGap(wanted);
-      gap = false;
-      const end = await this.#end(current);
-      if (end === "changed") {
-        attempt = 0;
-        continue;
-      }
-      if (end === "local") return;
-      gap = true;
-      onLost();
-      current = undefined;
-      if (performance.now() - openedAt > STABLE_AFTER_MS) attempt = 0;
-      await this.#pause(attempt);
+      // A restarting server drops the subscriptions of all clients.
+      await this.#orChanged(pause(fullJitterMs(attempt), this.#ended.signal));
     }
   }
 
-  /** Waits until the subscription ends or the filter changes. */
-  async #end(subscription: McpSubscription): Promise<"changed" | "local" | "graceful" | "remote"> {
-    if (this.#changed) return "changed";
+  /** Opens one subscription. Undefined if that fails. */
+  async #open(wanted: SubscriptionFilter): Promise<McpSubscription | undefined> {
+    try {
+      const client = await this.#parts.client();
+      const late = setTimeout(() => this.#onAttempted?.(), LISTEN_FIRST_MS);
+      const opened = await client
+        .listen(wanted, { signal: this.#ended.signal, timeout: ACKNOWLEDGE_MS })
+        .finally(() => clearTimeout(late));
+      this.lastError = undefined;
+      return opened;
+    } catch (error) {
+      this.lastError = error;
+      // An error response is final: the server would reject the same filter again.
+      if (typeof codeOf(error) === "number") this.#rejectWaiting(error);
+      return undefined;
+    }
+  }
+
+  /** Waits for this, or until the filter changes. */
+  async #orChanged<Event>(event: Promise<Event>): Promise<Event | "changed"> {
     const changed = new Promise<"changed">((resolve) => {
       this.#wake = () => resolve("changed");
     });
-    const end = await Promise.race([subscription.closed, changed]);
-    this.#wake = undefined;
-    return end;
+    if (this.#changed) this.#wake?.();
+    return Promise.race([changed, event]);
   }
 
-  /** Backs off with full jitter: a restarting server drops the subscriptions of all clients. A changed filter ends the wait. */
-  async #pause(attempt: number): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    await Promise.race([pause(fullJitterMs(attempt), this.#ended.signal), woken]);
-    this.#wake = undefined;
-  }
-
-  #resolveWaiting(honored: ListenFilter): void {
+  #resolveWaiting(honored: SubscriptionFilter): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve(honored);
   }
 
@@ -405,5 +359,7 @@ export class ServerSubscription {
 const isOver = (subscription: McpSubscription): Promise<boolean> =>
   Promise.race([subscription.closed.then(() => true), Promise.resolve().then(() => false)]);
 
-const isEmpty = ({ resourceSubscriptions = [], ...lists }: ListenFilter): boolean =>
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;
+
+const isEmpty = ({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): boolean =>
   resourceSubscriptions.length === 0 && !Object.values(lists).some(Boolean);

@@ -242,7 +242,7 @@ async function connect(
     prepare: (created) => requests.serve(created),
   });
   const logLevel = options.logLevel?.(era);
-  watch.prepare({ capabilities, client: client.get });
+  watch.server = { capabilities, client: client.get };
   if (era === "modern") {
     channel.envelope = createEnvelope(protocolVersion, identity);
     if (logLevel !== undefined) channel.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };

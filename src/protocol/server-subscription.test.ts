@@ -1,19 +1,23 @@
 /** A subscription that is replaced by one with another filter. */
-import type { Client } from "@modelcontextprotocol/client";
+import type { Client, SubscriptionFilter } from "@modelcontextprotocol/client";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type ListenFilter, ServerSubscription } from "./change-watch.js";
+import { ServerSubscription } from "./change-watch.js";
 
 /** A subscription to lists, whose server accepts the first request and answers all others with the error. */
 async function setup(error: Error) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const events: string[] = [];
-  let filter: ListenFilter = { toolsListChanged: true };
+  let filter: SubscriptionFilter = { toolsListChanged: true };
   let end = (_how: "remote") => {};
   const closed = new Promise<"remote">((resolve) => {
     end = resolve;
   });
-  const accept = async (honoredFilter: ListenFilter) => ({ honoredFilter, closed, close: async () => {} });
+  const accept = async (honoredFilter: SubscriptionFilter) => ({
+    honoredFilter,
+    closed,
+    close: async () => {},
+  });
   const listen = vi.fn(accept).mockImplementationOnce(accept).mockRejectedValue(error);
   const subscription = new ServerSubscription({
     client: async () => {
@@ -23,7 +27,6 @@ async function setup(error: Error) {
     filter: () => filter,
     onOpen: () => void events.push("open"),
     onLost: () => void events.push("lost"),
-    onGap() {},
   });
   onTestFinished(() => subscription.close());
   subscription.start();

@@ -5,7 +5,7 @@ import { SuspensionError, ToolCallError, type ToolportError } from "../errors/to
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { isRecord } from "../util/json.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
-import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
+import { type ChangeWatch, type ListFollower, type ListKey, notOffered } from "./change-watch.js";
 import { type Era, envelopeFor, type ResumableSession, withElicitation } from "./era.js";
 import type { Handshake, LazyClient } from "./handshake.js";
 import {
@@ -318,13 +318,9 @@ export class Session {
     this.#channel.onsilence = listener;
   }
 
-  onListChanged(listener: (list: ListName) => void): () => void {
-    return this.#watch.on(listener);
-  }
-
-  /** Calls the listener with lists whose changes the server reports from now on. Earlier changes may have been missed. */
-  onListening(listener: (lists: readonly ListKey[]) => void): () => void {
-    return this.#watch.onListening(listener);
+  /** Sets who notices changes of lists, until the connection is closed. */
+  followLists(follower: ListFollower): void {
+    this.#watch.follower = follower;
   }
 
   /** Whether the server reports changes of this list now. */
@@ -360,7 +356,7 @@ export class Session {
     this.#parts.openStream();
     await this.#watch.streamSettled();
     // The server may accept the subscription before a late stream is open, and answer after that.
-    const off = this.#watch.onStreamOpen(onGap);
+    const off = this.#watch.followResource(uri, onGap);
     await this.request("resources/subscribe", { uri }, limits).catch((error: unknown) => {
       off();
       throw error;
