@@ -1,11 +1,5 @@
 /** Content for models: parts of results and prompts in the format of a provider, and notes for what it does not support. */
-import {
-  type ContentPart,
-  leftOutNote,
-  partNote,
-  toContentPart,
-  toContentParts,
-} from "../content/content-part.js";
+import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import { ToolCallError } from "../errors/toolport-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptResult } from "../port/get-prompt.js";
@@ -84,7 +78,7 @@ export function leaveOut(
   part: ContentPart,
   { provider, server, tool, onLeftOut }: Omit<ContentPlace, "strict">,
 ): string {
-  const note = leftOutNote(part);
+  const note = partNote(part, true);
   if (debug.enabled) debug(`[${server ?? "?"}/${tool ?? "?"}] not sent to ${provider}: ${note}`);
   onLeftOut?.({ part, note, provider, server, tool });
   return note;
@@ -261,7 +255,7 @@ export function promptTurns<Part>(
   return messages.map(({ role, content }) => {
     const blocks: readonly ContentBlock[] = Array.isArray(content) ? content : [content];
     const texts: string[] = [];
-    const parts = blocks.map(toContentPart).map((part) => {
+    const parts = toContentParts(blocks).map((part) => {
       const file = role === "user" && textOf(part) === undefined ? format.file(part) : undefined;
       if (file !== undefined) return file;
       const text = textOf(part) ?? noteOrThrow(part, place);

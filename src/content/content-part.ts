@@ -151,8 +151,13 @@ const shownUri = (uri: string): string =>
     ? `${uri.slice(0, MAX_DATA_URI)}… (${uri.length} characters)`
     : uri;
 
-/** A short note: type, URI and size of the content. */
-export function partNote(part: ContentPart): string {
+/**
+ * A short note: type, URI and size of the content.
+ *
+ * @param isLeftOut the bytes are not sent to the model at all
+ */
+export function partNote(part: ContentPart, isLeftOut = false): string {
+  const leftOut = isLeftOut ? ", left out" : "";
   switch (part.kind) {
     case "text":
       return part.text;
@@ -160,9 +165,9 @@ export function partNote(part: ContentPart): string {
       return `Resource: ${shownUri(part.uri)}\n${part.text}`;
     case "image":
     case "audio":
-      return `[${bytesNote(part)}]`;
+      return `[${bytesNote(part)}${leftOut}]`;
     case "blob-resource":
-      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)})`;
+      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}${leftOut})`;
     case "bare-resource":
       return `Resource: ${shownUri(part.uri)}`;
     case "link": {
@@ -173,19 +178,6 @@ export function partNote(part: ContentPart): string {
       return `[content of type ${JSON.stringify(part.type)} that is not supported]`;
     case "malformed":
       return `[${part.type} left out: ${part.problem}]`;
-  }
-}
-
-/** The same for a part whose bytes are not sent to the model at all. */
-export function leftOutNote(part: ContentPart): string {
-  switch (part.kind) {
-    case "image":
-    case "audio":
-      return `[${bytesNote(part)}, left out]`;
-    case "blob-resource":
-      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}, left out)`;
-    default:
-      return partNote(part);
   }
 }
 

@@ -5,7 +5,7 @@ import {
   HumanMessage,
   type ContentBlock as LangChainBlock,
 } from "@langchain/core/messages";
-import { type ContentPart, partNote, toContentPart, toContentParts } from "../../content/content-part.js";
+import { type ContentPart, partNote, toContentParts } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { PromptResult } from "../../port/get-prompt.js";
@@ -79,7 +79,7 @@ async function expand(part: ContentPart, readResource: OutputSource["readResourc
   const read = await readResource(part.uri);
   if (read === undefined || read.length === 0) return [part];
   // Nested resources without content stay unchanged. The audience of the block still applies.
-  return read.map((block) => ({ ...toContentPart(block), userOnly: part.userOnly }));
+  return toContentParts(read).map((each) => ({ ...each, userOnly: part.userOnly }));
 }
 
 function arrange(
@@ -259,7 +259,7 @@ export function toLangChainMessages(
   return prompt.messages.map(({ role, content }) => {
     // The protocol allows one block; some servers send several.
     const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
-    const parts = blocks.map((block) => toContentPart((block ?? {}) as Record<string, unknown>));
+    const parts = toContentParts(blocks);
     const odd = parts.find((part) => (role === "assistant" ? textOf(part) === undefined : isOdd(part)));
     if (odd !== undefined) throw unsupported(prompt, role, odd);
     if (role === "assistant") return new AIMessage({ content: parts.map(textOf).join("\n") });

@@ -181,7 +181,7 @@ function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutp
     const said = textForModel(result, port.settingsOf(result.server).audience) || "no message";
     // The model gets the message of the exception.
     const fitted = port.fitParts?.([textPart(said)], fitFacts(run, result)) ?? [textPart(said)];
-    const what = fitted.map(partNote).join("\n");
+    const what = fitted.map((part) => partNote(part)).join("\n");
     throw new ToolException(
       `MCP tool '${tool.sourceName}' on server '${result.server}' returned an error: ${what}`,
       {
