@@ -12,17 +12,17 @@ import {
   SIZE,
 } from "../config/option-table.js";
 import { type ContentPart, partNote } from "../content/content-part.js";
-import { type Artifacts, READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
-import { describeCut } from "../execution/artifacts/cut-note.js";
-import { type FittedText, fitOutline } from "../execution/artifacts/fit-text.js";
-import { compactText, type Outline, outlineText } from "../execution/artifacts/outline-text.js";
-import { limitByTool } from "../execution/result-size.js";
+import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
 import { portOf } from "../port/port-access.js";
 import { debugChannel } from "../telemetry/logger.js";
+import { limitByName } from "../util/glob.js";
 import { parseJson } from "../util/json.js";
+import { describeCut, READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
+import { type FittedText, fitOutline } from "../util/outline/fit-text.js";
+import { compactText, type Outline, outlineText } from "../util/outline/outline-text.js";
 import { utf8Length } from "../util/text.js";
 import { textPart } from "./model-content.js";
 import type { ToolSource } from "./tool-source.js";
@@ -141,13 +141,13 @@ export function createFitter(
 ): PartFitter {
   const { bytes = DEFAULT_BYTES, tools, format } = readForModel(option);
   if (option === false) return (parts) => parts;
-  const limitOf = limitByTool(bytes, tools);
+  const limitOf = limitByName(bytes, tools);
   const cuts: CutsByText = new Map();
   return (all, facts) => {
     // Its answers are small enough.
     if (facts.tool === READ_ARTIFACT_NAME) return all;
     const parts = format === undefined ? all : formatted(all, format, facts.result);
-    const limit = limitOf({ name: facts.tool, sourceName: facts.tool });
+    const limit = limitOf(facts.tool);
     // Fast check that is enough for most results.
     if (parts.reduce((total, part) => total + 3 * textIn(part).length, 0) <= limit) return parts;
     const artifacts = canRead ? portOf(toolport)?.artifacts : undefined;

@@ -2,7 +2,6 @@
 import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError, SuspensionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
-import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import {
   isSuspended,
   type ResumeInput,
@@ -14,6 +13,7 @@ import type { ToolResult } from "../execution/tool-result.js";
 import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { isRecord } from "../util/json.js";
+import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
 import { sha256 } from "../util/text.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
 import {

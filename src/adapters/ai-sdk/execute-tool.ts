@@ -1,12 +1,12 @@
 /** Runs a call of a model and returns its output. */
 import { ToolCallError } from "../../errors/toolport-error.js";
-import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
 import { LinkedQueue } from "../../util/collections.js";
+import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
 import { onSharedAbort } from "../../util/timers.js";
 import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";

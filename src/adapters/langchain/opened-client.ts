@@ -1,7 +1,5 @@
 /** What an open `MultiServerMCPClient` works with: its configuration, its port, the ports of callers, log levels, background retries, notifications. */
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
-import { toolIdentity } from "../../catalog/names/assign-names.js";
-import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
 import { ENTRY_KEYS } from "../../config/entry-options.js";
 import type { ReconnectOptions, ServerEntry } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";
@@ -14,6 +12,7 @@ import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/callbacks.js";
 import { type Fields, isRecord } from "../../util/json.js";
+import { isSafeName, joinName, markedNames, toolIdentity } from "../../util/safe-name.js";
 import { fullJitterMs, pause } from "../../util/timers.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type {
