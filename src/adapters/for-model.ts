@@ -12,7 +12,6 @@ import {
   SIZE,
 } from "../config/option-table.js";
 import { type ContentPart, partNote } from "../content/content-part.js";
-import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
@@ -151,7 +150,8 @@ export function createFitter(
     // Fast check that is enough for most results.
     if (parts.reduce((total, part) => total + 3 * textIn(part).length, 0) <= limit) return parts;
     const artifacts = canRead ? portOf(toolport)?.artifacts : undefined;
-    return fitParts(parts, { limit, artifacts, facts, cuts });
+    const { server, tool } = facts;
+    return fitParts(parts, { limit, cuts, keep: (text) => artifacts?.keep(text, { server, tool }) });
   };
 }
 
@@ -208,9 +208,8 @@ const MAX_CUTS = 100;
 interface FitParts {
   readonly limit: number;
   readonly cuts: CutsByText;
-  /** Undefined if the model cannot read the rest. */
-  readonly artifacts: Artifacts | undefined;
-  readonly facts: FitFacts;
+  /** Keeps a text and returns its id; undefined if the model cannot read the rest. */
+  readonly keep: (text: string) => string | undefined;
 }
 
 interface SizedPart {
@@ -219,10 +218,7 @@ interface SizedPart {
   readonly bytes: number;
 }
 
-function fitParts(
-  parts: readonly ContentPart[],
-  { limit, artifacts, facts, cuts }: FitParts,
-): readonly ContentPart[] {
+function fitParts(parts: readonly ContentPart[], { limit, cuts, keep }: FitParts): readonly ContentPart[] {
   const texts = parts.filter(isText).map((part): SizedPart => {
     const text = textIn(part);
     return { part, text, bytes: utf8Length(text) };
@@ -232,7 +228,7 @@ function fitParts(
   const compact = total <= limit * MAX_SAVING ? compactParts(parts) : parts;
   if (sumOf(compact.map((part) => ({ bytes: utf8Length(textIn(part)) }))) <= limit) return compact;
   const large = largeTexts(texts, total);
-  const ids = large.map(({ text }) => artifacts?.keep(text, { server: facts.server, tool: facts.tool }));
+  const ids = large.map(({ text }) => keep(text));
   const isReadable = ids.every((id) => id !== undefined);
   const isLarge = new Set(large.flatMap((each) => each.parts));
   const small = texts.filter(({ part }) => !isLarge.has(part));

@@ -1,11 +1,5 @@
 /** The tools that are offered to a model, each with a schema that the provider of the model accepts. */
-import type { ToolFilters } from "../catalog/filters/filters.js";
-import {
-  CALL_TOOL_NAME,
-  SEARCH_TOOLS_NAME,
-  searchDefinition,
-  type ToolDefinition,
-} from "../catalog/search/deferred-tools.js";
+import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../catalog/search/deferred-tools.js";
 import { ConfigError } from "../errors/toolport-error.js";
 import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import {
@@ -18,12 +12,13 @@ import {
 } from "../schema/derive/compact-schema.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import type { ToolsOptions } from "../toolport.js";
 import { oncePerObject } from "../util/concurrency.js";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Which tools a model sees and may call. */
-export interface ToolSelection extends ToolFilters {
+export interface ToolSelection extends Pick<ToolsOptions, "only" | "except" | "filter"> {
   /** Only the tools of these servers. @default all */
   readonly servers?: readonly string[] | undefined;
 }
@@ -168,8 +163,11 @@ export async function offeredTools(
 /** How a model finds the tools that `deferTools` hides. */
 export type DeferredTools = (typeof DEFERRED_TOOLS)[number];
 
-/** What a model does with the tools that it finds. */
-export const CALL_BY_NAME = "then call what you find by its name";
+/** The search for deferred tools, which a model then calls by their names. */
+export const searchDefinition = (servers: readonly string[]) =>
+  deferredTools(servers, "then call what you find by its name")[0];
+
+export type SearchDefinition = ReturnType<typeof searchDefinition>;
 
 const DEFERRED_TOOLS = ["native", "client", "own"] as const;
 
@@ -195,7 +193,7 @@ export interface DeferredOffer {
   /** Loaded by a search. */
   readonly hidden: readonly OfferedTool[];
   /** The search that Toolport answers. */
-  readonly search: ToolDefinition | undefined;
+  readonly search: SearchDefinition | undefined;
 }
 
 /** Lists the tools for a request. `search_tools` and `call_tool` are left out if the provider has a search. */
@@ -213,7 +211,7 @@ export async function offerTools(
   return {
     shown: withoutSearch(all, hidden, ({ tool }) => tool.name),
     hidden,
-    search: isSearched ? searchDefinition(servers, CALL_BY_NAME) : undefined,
+    search: isSearched ? searchDefinition(servers) : undefined,
   };
 }
 

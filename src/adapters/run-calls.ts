@@ -8,7 +8,7 @@ import {
   type ResumeOptions,
   type Suspended,
 } from "../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
+import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
@@ -24,7 +24,7 @@ import {
   textPart,
 } from "./model-content.js";
 import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";
-import { resumeTool, type ToolSource } from "./tool-source.js";
+import { resumeTool, type SuspendOptions, type ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
 const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";

@@ -6,7 +6,6 @@ import type {
   ServerCapabilities,
   Tool,
 } from "@modelcontextprotocol/client";
-import type { ConnectionStatus } from "../../connection/connection-state.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../../port/snapshot.js";
 
 /**
@@ -56,7 +55,7 @@ export interface MCPServersState {
   resourceTemplates: Array<ResourceTemplate & { serverId: string }>;
 }
 
-export function toConnectionState(status: ConnectionStatus): MCPConnectionState {
+export function toConnectionState(status: ServerSnapshot["state"]): MCPConnectionState {
   if (status === "idle" || status === "reconnecting") return "connecting";
   return status === "closed" ? "failed" : status;
 }

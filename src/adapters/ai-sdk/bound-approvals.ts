@@ -4,10 +4,10 @@
  */
 import { SuspensionError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { sha256 } from "../../util/text.js";
-import { resumeTool, type ToolSource } from "../tool-source.js";
+import { resumeTool, type SuspendOptions, type ToolSource } from "../tool-source.js";
 
 /** A call of a tool, as the AI SDK describes it to `needsApproval` and `execute`. */
 export interface AiSdkCall {

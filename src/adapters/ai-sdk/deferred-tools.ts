@@ -1,11 +1,7 @@
 /** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
 
 import type { JSONValue } from "ai";
-import {
-  SEARCH_TOOLS_NAME,
-  searchDefinition,
-  type ToolDefinition,
-} from "../../catalog/search/deferred-tools.js";
+import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
@@ -13,11 +9,12 @@ import { readCompact, type WithCompact } from "../../schema/derive/compact-schem
 import { debugChannel } from "../../telemetry/logger.js";
 import { parseJson } from "../../util/json.js";
 import {
-  CALL_BY_NAME,
   callersOf,
   type DeferredOffer,
   OfferedTool,
   type SchemaFormOptions,
+  type SearchDefinition,
+  searchDefinition,
   selectedTools,
   type ToolSelection,
   targetOf,
@@ -109,7 +106,7 @@ type Hidden = ReadonlyMap<string, ToolInfo>;
 
 /** A search whose result names tools of the same request; Anthropic shows the model their definitions. */
 function referenceSearch(
-  { description, inputSchema }: ToolDefinition,
+  { description, inputSchema }: SearchDefinition,
   hidden: Hidden,
   { toolport, ai }: ToolSetParts,
 ): Record<string, unknown> {
@@ -152,7 +149,7 @@ type ToolSearch = (options: {
 
 /** The search of `ai` 7, with the index of the port. It adds what it finds to the tools of the next step. */
 function sdkSearch(
-  { description }: ToolDefinition,
+  { description }: SearchDefinition,
   hidden: Hidden,
   { toolport, ai }: ToolSetParts,
 ): Record<string, unknown> {
@@ -212,7 +209,7 @@ export async function toAiSdkToolSearch(
   // The same groups as in the request: they depend on all tools, not only on those that were found.
   const groups = await groupTools(toolport, deferred);
   const servers = [...new Set(deferred.map(({ server }) => server))];
-  const { description, inputSchema } = searchDefinition(servers, CALL_BY_NAME);
+  const { description, inputSchema } = searchDefinition(servers);
   const steps = readCompact(compact);
   const toFunction = (tool: ToolInfo) => {
     const { derived, description: text } = new OfferedTool(tool, target, steps);

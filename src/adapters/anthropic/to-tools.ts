@@ -1,5 +1,4 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
-import type { ToolDefinition } from "../../catalog/search/deferred-tools.js";
 import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { WithForModel } from "../for-model.js";
@@ -10,6 +9,7 @@ import {
   type OfferedTool,
   type OnSchemaChange,
   offerTools,
+  type SearchDefinition,
   type ToolSelection,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
@@ -107,7 +107,7 @@ const NATIVE_SEARCH: AnthropicToolSearchTool = {
   name: "tool_search_tool_bm25",
 };
 
-const toSearchTool = ({ name, description, inputSchema }: ToolDefinition): AnthropicTool => ({
+const toSearchTool = ({ name, description, inputSchema }: SearchDefinition): AnthropicTool => ({
   name,
   description,
   input_schema: deriveSchema(inputSchema, "anthropic").schema as AnthropicTool["input_schema"],

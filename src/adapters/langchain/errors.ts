@@ -1,11 +1,11 @@
 /** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
 
-import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
+import { compileFilter } from "../../catalog/filters/filters.js";
 import { type ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { WithheldTool } from "../../model/tool-info.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
-import type { Toolport } from "../../toolport.js";
+import type { Toolport, ToolsOptions } from "../../toolport.js";
 
 /** Details of the failure. */
 export interface ToolExceptionDetails {
@@ -127,7 +127,7 @@ export function allWithheld(
   return [...new Map(all.map((tool) => [JSON.stringify(tool), tool])).values()];
 }
 
-type Names = Pick<ToolFilters, "only" | "except">;
+type Names = Pick<ToolsOptions, "only" | "except">;
 
 /**
  * The error for tools of a server that cannot be offered because of their definition; undefined if

@@ -1,11 +1,11 @@
 /** What an open `MultiServerMCPClient` works with: its configuration, its port, the ports of callers, log levels, background retries, notifications. */
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
 import { ENTRY_KEYS } from "../../config/entry-options.js";
-import type { ReconnectOptions, ServerEntry } from "../../config/server-entry.js";
+import type { HttpServerEntry, ServerEntry } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";
 import { AuthError, ConfigError, type ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import type { ServerNotification } from "../../port/events.js";
+import type { ToolportEvents } from "../../port/events.js";
 import type { PrincipalOptions } from "../../port/principal.js";
 import type { ServerReport } from "../../port/report.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
@@ -185,7 +185,10 @@ class BackgroundRetries {
     server: string,
     { error, ms }: Pick<ServerReport, "error" | "ms">,
     // The option has two names, by transport.
-    { restart, reconnect = {} }: { restart?: ReconnectOptions; reconnect?: ReconnectOptions },
+    {
+      restart,
+      reconnect = {},
+    }: { restart?: HttpServerEntry["reconnect"]; reconnect?: HttpServerEntry["reconnect"] },
   ): void {
     const { enabled = true, maxAttempts = Number.POSITIVE_INFINITY } = restart ?? reconnect;
     // Another attempt would ask the user to log in again.
@@ -249,7 +252,7 @@ function passNotifications(toolport: Toolport, config: ClientConfig, report: (er
 
 function passOther(
   hooks: Notifications,
-  { method, params }: ServerNotification,
+  { method, params }: ToolportEvents["notification"],
   source: ServerMessageSource,
 ): unknown {
   switch (method) {

@@ -3,7 +3,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { ConfigError } from "../../errors/toolport-error.js";
-import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
+import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { CompactOptions } from "../../schema/derive/compact-schema.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
@@ -69,7 +69,7 @@ export function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {
 
 /** What the calls of a tool interrupt the graph for. */
 export interface Interrupts {
-  readonly reasons: readonly SuspendReason[];
+  readonly reasons: readonly Suspended["reason"][];
   /** The name of the user changes with every process, so a later process cannot find the call. */
   readonly isTemporaryUser: boolean;
 }
@@ -85,7 +85,7 @@ export function interruptsOf(
   if (issues.length > 0)
     throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct or remove the option" });
   if (elicitation === undefined && approval === undefined) return undefined;
-  const reasons: SuspendReason[] = ["login"];
+  const reasons: Suspended["reason"][] = ["login"];
   if (elicitation !== undefined) reasons.push("input");
   if (approval !== undefined) reasons.push("approval");
   return { reasons, isTemporaryUser };
