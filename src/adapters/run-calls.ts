@@ -163,13 +163,9 @@ async function runCalls(
   const suspends = await suspendOptions(wanted, options.suspend);
   const context: CallContext = { toolport, byName, isOpen, isSearch, options, fitParts };
   // Wait for all calls before one failure ends the run, so that none continues in the background.
-  const outcomes = await Promise.allSettled(
-    wanted.map((call, index) => answerCall(call, context, suspends?.[index])),
-  );
-  return outcomes.map((outcome) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value;
-  });
+  const running = wanted.map((call, index) => answerCall(call, context, suspends?.[index]));
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }
 
 /** Options of a run, with or without `suspend`. */
