@@ -119,15 +119,17 @@ export const mapParts = <Part>(
     return file(part) ?? text(noteOrThrow(part, { ...place, provider }));
   });
 
-/** The same with the options of a program. `media: "note"`: files become notes. */
-export const convertParts = <Part>(
-  parts: readonly ContentPart[],
+/** The content of a result with the options of a program. `media: "note"`: files become notes. */
+export const convertResult = <Part>(
+  result: ResultContent,
   format: PartFormat<Part>,
-  options: ContentOptions & { readonly media?: "content" | "note" | undefined; server?: string | undefined },
+  options: ContentOptions & { readonly media?: "content" | "note" | undefined },
+  partsOf = markedParts,
 ): Part[] => {
-  const { media, strictContent: strict = false, onLeftOut, server } = options;
+  const { media, strictContent: strict = false, audience, onLeftOut } = options;
   const file = media === "note" ? () => undefined : format.file;
-  return mapParts(parts, { ...format, file }, { strict, server, onLeftOut });
+  const place = { strict, server: result.server, onLeftOut };
+  return mapParts(partsOf(result, audience), { ...format, file }, place);
 };
 
 /** Parts that providers treat as a file: separate blocks and embedded resources. */

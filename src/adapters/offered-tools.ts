@@ -1,14 +1,14 @@
 /** The tools that are offered to a model, each with a schema that the provider of the model accepts. */
 import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../catalog/search/deferred-tools.js";
-import { ConfigError } from "../errors/toolport-error.js";
+import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import {
-  type CompactOption,
   type CompactOptions,
   compactDerived,
   compactDescription,
   descriptionChange,
   readCompact,
+  type WithCompact,
 } from "../schema/derive/compact-schema.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
@@ -113,10 +113,10 @@ export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget)
   return derived;
 }
 
-export interface OfferOptions extends WithForModel {
-  readonly target: SchemaTarget;
+/** The options of all functions that return tools for a request: which tools, and how their schemas are changed. */
+export interface OfferOptions extends ToolSelection, WithCompact, WithForModel {
+  /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
-  readonly compact?: CompactOption | undefined;
 }
 
 /** The tools that a model may call, or those that `deferTools` hides and a search finds. */
@@ -140,13 +140,15 @@ export const selectedTools = (
  */
 export async function offeredTools(
   toolport: ToolSource,
-  selection: ToolSelection,
-  { target, onChange, compact, forModel, deferred = false }: OfferOptions & { readonly deferred?: boolean },
+  options: OfferOptions,
+  target: SchemaTarget,
+  deferred = false,
 ): Promise<OfferedTool[]> {
-  const steps = readCompact(compact);
-  const listed = await selectedTools(toolport, selection, deferred);
+  const { onChange } = options;
+  const steps = readCompact(options.compact);
+  const listed = await selectedTools(toolport, options, deferred);
   // The list of hidden tools is never shown alone.
-  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except: selection.except });
+  const tools = deferred ? listed : withReader(toolport, listed, options);
   const offered = tools.map((tool) => new OfferedTool(tool, target, steps));
   if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");
@@ -199,13 +201,14 @@ export interface DeferredOffer {
 /** Lists the tools for a request. `search_tools` and `call_tool` are left out if the provider has a search. */
 export async function offerTools(
   toolport: ToolSource,
-  selection: ToolSelection,
-  { deferred = "own", ...offer }: OfferOptions & { readonly deferred: DeferredTools | undefined },
+  options: OfferOptions & DeferredOptions,
+  target: SchemaTarget,
 ): Promise<DeferredOffer> {
+  const { deferred = "own" } = options;
   checkDeferred(deferred, DEFERRED_TOOLS);
-  const all = await offeredTools(toolport, selection, offer);
+  const all = await offeredTools(toolport, options, target);
   if (deferred === "own") return { shown: all, hidden: [], search: undefined };
-  const hidden = await offeredTools(toolport, selection, { ...offer, deferred: true });
+  const hidden = await offeredTools(toolport, options, target, true);
   const servers = [...new Set(hidden.map(({ tool }) => tool.server))];
   const isSearched = deferred === "client" && hidden.length > 0;
   return {
@@ -229,7 +232,7 @@ export function withoutSearch<Tool>(
 /** @throws ConfigError if `deferred` is not one of the values that an adapter knows */
 export function checkDeferred(deferred: string, names: readonly string[]): void {
   if (names.includes(deferred)) return;
-  throw wrongOption("deferred", `must be one of ${names.join(", ")}`);
+  throw wrongOptions({ path: "deferred", message: `must be one of ${names.join(", ")}` });
 }
 
 /** The callers of one tool; undefined if the option does not say. */
@@ -243,12 +246,9 @@ export function callersOf<Caller extends string>(
   if (callers === undefined) return undefined;
   const isName = (name: unknown) => typeof name === "string" && name !== "";
   if (Array.isArray(callers) && callers.length > 0 && callers.every(isName)) return [...callers];
-  throw wrongOption("allowedCallers", `must name at least one caller for the tool ${tool.name}, or none`);
+  const message = `must name at least one caller for the tool ${tool.name}, or none`;
+  throw wrongOptions({ path: "allowedCallers", message });
 }
 
-const wrongOption = (path: string, message: string): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    issues: [{ path, message }],
-    next: "Correct the option named above",
-  });
+export const wrongOptions = (...issues: readonly ConfigIssue[]): ConfigError =>
+  new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the options named above" });

@@ -353,6 +353,12 @@ export interface ResumedRun<Message> extends SuspendedRun<Message> {
   readonly errors: ResumeFailure[];
 }
 
+/** How results are converted, and the options of `resume()`. */
+export type ResumeRunOptions<ContentRules> = Omit<ContentRules, "strictContent"> &
+  ResumeOptions &
+  WithForModel &
+  WithOfferedTools;
+
 /** What the user decided, by the token of the call. */
 export type ResumeAnswers = Readonly<Record<string, ResumeInput>>;
 

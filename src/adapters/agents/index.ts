@@ -6,13 +6,15 @@ export {
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 export { Agent, type AgentContext } from "./agent.js";
-export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./mcp-client-manager.js";
-export { McpClientManager } from "./mcp-client-manager.js";
-export type { TransportOptions } from "./server-records.js";
 export type {
+  AddMcpServerResult,
+  AddServerOptions,
   MCPConnectionResult,
   MCPConnectionState,
   MCPDiscoverResult,
   MCPServersState,
-} from "./servers-state.js";
+  McpClientManagerOptions,
+} from "./mcp-client-manager.js";
+export { McpClientManager } from "./mcp-client-manager.js";
+export type { TransportOptions } from "./server-records.js";
 export { type McpServerOptions, type WithMcp, type WithMcpOptions, withMcp } from "./with-mcp.js";

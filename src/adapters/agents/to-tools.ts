@@ -5,12 +5,12 @@ import { ConfigError } from "../../errors/toolport-error.js";
 import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import { portOf } from "../../port/port-access.js";
+import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
 import { loadAi } from "../ai-sdk/content.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { type ForModelOption, withReader } from "../for-model.js";
 import { OfferedTool } from "../offered-tools.js";
-import { isOffered } from "./servers-state.js";
 
 /** Loads the package `ai` in advance, because `getAITools` is synchronous. */
 export class AiTools {
@@ -63,6 +63,12 @@ function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolI
   const own = isUp ? (portOf(toolport)?.ownTools ?? []).filter((tool) => !isSearch(tool)) : [];
   return [...search, ...own, ...tools.filter(({ deferred }) => deferred !== true)];
 }
+
+/** Calls can be made now, or as soon as the server has reconnected. */
+export const isOffered = ({ servers }: ToolportSnapshot, server: string): boolean => {
+  const status = servers[server]?.state;
+  return status !== undefined && !["authenticating", "failed", "closed"].includes(status);
+};
 
 const notLoaded = (): ConfigError =>
   new ConfigError({

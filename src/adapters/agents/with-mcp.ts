@@ -10,10 +10,10 @@ import { canParseUrl } from "../../util/text.js";
 import {
   type AddMcpServerResult,
   type AddServerOptions,
+  type MCPServersState,
   McpClientManager,
   type McpClientManagerOptions,
 } from "./mcp-client-manager.js";
-import type { MCPServersState } from "./servers-state.js";
 
 /** Options of `addMcpServer()`. */
 export type McpServerOptions = Pick<AddServerOptions, "client" | "transport">;

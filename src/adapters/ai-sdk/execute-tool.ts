@@ -1,5 +1,5 @@
 /** Runs a call of a model and returns its output. */
-import { ToolCallError } from "../../errors/toolport-error.js";
+import { SuspensionError, ToolCallError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
@@ -7,20 +7,22 @@ import type { Progress } from "../../protocol/pending-request.js";
 import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
 import { LinkedQueue } from "../../util/collections.js";
 import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
+import { sha256 } from "../../util/text.js";
 import { onSharedAbort } from "../../util/timers.js";
 import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";
 import type { OfferedTool } from "../offered-tools.js";
 import { toCallOptions } from "../run-calls.js";
-import type { ToolSource } from "../tool-source.js";
-import {
-  type AiSdkCall,
-  type AiSdkSuspendOptions,
-  BoundApprovals,
-  type BoundCall,
-} from "./bound-approvals.js";
+import { resumeTool, type SuspendOptions, type ToolSource } from "../tool-source.js";
 import { modelOutputOptions, toModelOutput, toSuspendedOutput, versionOf } from "./content.js";
-import type { AiSdkSchema, AiSdkToolResult, AiSdkToolSchemas, AiSdkToolsOptions } from "./tools-options.js";
+import type {
+  AiSdkCall,
+  AiSdkSchema,
+  AiSdkSuspendOptions,
+  AiSdkToolResult,
+  AiSdkToolSchemas,
+  AiSdkToolsOptions,
+} from "./tools-options.js";
 
 export interface ToolSetParts {
   readonly toolport: ToolSource;
@@ -55,24 +57,18 @@ export const toCall = ({
   context: context ?? experimental_context,
 });
 
-export function boundApprovals(offered: readonly OfferedTool[], parts: ToolSetParts): BoundApprovals {
-  const { toolport, options } = parts;
-  const byName = new Map(offered.map((each) => [each.tool.name, each]));
-  return new BoundApprovals({
-    toolport,
-    suspend: options.suspend as AiSdkSuspendOptions,
-    callOf(toolName, input, execution) {
-      const offer = byName.get(toolName);
-      return offer && boundCall(offer, parts, { input, execution });
-    },
-  });
+/** A call of a tool of Toolport. */
+interface BoundCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly options: CallToolOptions;
 }
 
 export const boundCall = (
   offered: OfferedTool,
   { options, schemas }: ToolSetParts,
   { input, execution }: { input: unknown; execution: Omit<ExecutionOptions, "abortSignal"> },
-) => ({
+): BoundCall => ({
   name: offered.tool.name,
   args: argumentsOf(offered, schemas, input),
   options: callOptions(options, execution),
@@ -135,10 +131,8 @@ async function sendCall(
 ): Promise<ToolResult | Suspended> {
   const { name, args, options } = call;
   if (!suspend) return toolport.callTool(name, args, options);
-  const asked = toCall(execution);
-  await approvals?.settleDenied(asked);
-  const key = await approvals?.approvedKey(asked);
-  if (approvals !== undefined && key !== undefined) return approvals.run(call, key);
+  const approved = await approvals?.run(toCall(execution), call);
+  if (approved !== undefined) return approved;
   const { key: _, ...limits } = suspend === true ? {} : suspend;
   return toolport.callTool(name, args, { ...options, suspend: limits });
 }
@@ -257,4 +251,163 @@ function preliminary(progress: Progress, server: string): AiSdkToolResult {
     durationMs: 0,
     progress,
   };
+}
+
+const MAX_SETTLED = 1_000;
+const MAX_TRIES = 3;
+
+/**
+ * Approvals of the AI SDK that are bound to suspended calls. The AI SDK keeps an approval in messages, which a client may send twice
+ * or change. Here the call is saved when approval is requested, and the messages can only release that call, once.
+ */
+export class BoundApprovals {
+  readonly #toolport: ToolSource;
+  readonly #parts: ToolSetParts;
+  readonly #key: AiSdkSuspendOptions["key"];
+  readonly #limits: SuspendOptions;
+  readonly #offered: ReadonlyMap<string, OfferedTool>;
+  /** Ids of denied approvals that need no further work. */
+  readonly #settled = new Set<string>();
+
+  constructor(offered: readonly OfferedTool[], parts: ToolSetParts) {
+    const { key, ...limits } = parts.options.suspend as AiSdkSuspendOptions;
+    this.#toolport = parts.toolport;
+    this.#parts = parts;
+    this.#key = key;
+    this.#limits = limits;
+    this.#offered = new Map(offered.map((each) => [each.tool.name, each]));
+  }
+
+  /**
+   * Whether a person has to approve the call; it is saved then. If that fails, the answer is no: the execution of the call asks the
+   * port's `approve` too, and reports the problem.
+   */
+  async isNeeded(call: AiSdkCall, { name, args, options }: BoundCall): Promise<boolean> {
+    await this.#settleDenied(call);
+    if (isAnswered(call)) return true;
+    const key = await this.#keyOf(call);
+    if (key === undefined) return false;
+    try {
+      const suspend = { ...this.#limits, key };
+      return (await this.#toolport.requestApproval?.(name, args, { ...options, suspend })) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Runs a call whose approval is in the messages, as it was saved when approval was requested. A second time, it returns the saved
+   * result. Undefined for all other calls.
+   */
+  async run(
+    call: AiSdkCall,
+    { name, args, options }: BoundCall,
+  ): Promise<ToolResult | Suspended | undefined> {
+    await this.#settleDenied(call);
+    const key = isAnswered(call) ? await this.#keyOf(call) : undefined;
+    if (key === undefined) return undefined;
+    const suspend = { ...this.#limits, key, create: false };
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.#toolport.callTool(name, args, { ...options, suspend });
+      if (!isSuspended(outcome) || outcome.reason !== "approval") return outcome;
+      try {
+        return await resumeTool(this.#toolport, outcome.token, { approve: true }, options);
+      } catch (error) {
+        // Another process was faster: its result is saved.
+        const isLost = SuspensionError.isInstance(error) && error.code === "SUSPENSION_UNKNOWN";
+        if (!isLost || tries === MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Refuses the calls that were denied in the messages, for good. */
+  async #settleDenied({ messages, context }: AiSdkCall): Promise<void> {
+    const denied = deniedCalls(messages).filter(({ approvalId }) => !this.#settled.has(approvalId));
+    if (this.#settled.size > MAX_SETTLED) this.#settled.clear();
+    for (const { approvalId, toolName, input, ...rest } of denied) {
+      this.#settled.add(approvalId);
+      const execution = { ...rest, context };
+      const offered = this.#offered.get(toolName);
+      // The call may be refused already, or its approval may have expired.
+      if (offered !== undefined)
+        await this.#refuse(boundCall(offered, this.#parts, { input, execution }), execution).catch(() => {});
+    }
+  }
+
+  async #refuse({ name, args, options }: BoundCall, call: AiSdkCall): Promise<void> {
+    const key = await this.#keyOf(call);
+    if (key === undefined) return;
+    const outcome = await this.#toolport.callTool(name, args, {
+      ...options,
+      suspend: { key, create: false },
+    });
+    if (isSuspended(outcome) && outcome.reason === "approval")
+      await resumeTool(this.#toolport, outcome.token, { approve: false });
+  }
+
+  /** The key contains how often the conversation used the id before: some models count their calls from one in every response. */
+  async #keyOf(call: AiSdkCall): Promise<string | undefined> {
+    const conversation = typeof this.#key === "function" ? this.#key(call) : this.#key;
+    if (conversation === undefined || conversation === "") return undefined;
+    const { toolCallId, messages } = call;
+    const uses = partsOf(messages, "assistant").filter(
+      (part) => part.type === "tool-call" && part.toolCallId === toolCallId,
+    ).length;
+    const earlier = isAnswered(call) ? uses - 1 : uses;
+    return `ai-sdk ${await sha256(JSON.stringify([conversation, toolCallId, earlier]))}`;
+  }
+}
+
+interface MessagePart {
+  readonly type?: string;
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly input?: unknown;
+  readonly approvalId?: string;
+  readonly approved?: boolean;
+}
+
+interface Message {
+  readonly role?: string;
+  readonly content?: string | readonly MessagePart[];
+}
+
+const partsOf = (messages: readonly unknown[], role: "assistant" | "tool"): readonly MessagePart[] =>
+  (messages as readonly Message[]).flatMap((message) =>
+    message.role === role && Array.isArray(message.content) ? (message.content as MessagePart[]) : [],
+  );
+
+/** True if the last message contains the decision about this call: the AI SDK is about to run it, or not. */
+function isAnswered({ messages, toolCallId }: AiSdkCall): boolean {
+  const answers = partsOf(messages.slice(-1), "tool").filter(({ type }) => type === "tool-approval-response");
+  if (answers.length === 0) return false;
+  const asked = partsOf(messages, "assistant").filter(
+    (part) => part.type === "tool-approval-request" && part.toolCallId === toolCallId,
+  );
+  return answers.some(({ approvalId }) => asked.some((request) => request.approvalId === approvalId));
+}
+
+interface DeniedCall extends AiSdkCall {
+  readonly approvalId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+function deniedCalls(messages: readonly unknown[]): DeniedCall[] {
+  return messages.flatMap((message, index) =>
+    partsOf([message], "tool").flatMap(({ type, approved, approvalId }): DeniedCall[] => {
+      if (type !== "tool-approval-response" || approved !== false || approvalId === undefined) return [];
+      const until = messages.slice(0, index + 1);
+      const before = partsOf(until, "assistant");
+      const request = before.find(
+        (part) => part.type === "tool-approval-request" && part.approvalId === approvalId,
+      );
+      const call = before.findLast(
+        (part) => part.type === "tool-call" && part.toolCallId === request?.toolCallId,
+      );
+      if (call?.toolCallId === undefined || call.toolName === undefined) return [];
+      const { toolCallId, toolName, input } = call;
+      return [{ approvalId, toolCallId, toolName, input, messages: until }];
+    }),
+  );
 }

@@ -11,7 +11,9 @@ import { hasReader } from "../for-model.js";
 import {
   checkDeferred,
   type DeferredOffer,
+  type DeferredOptions,
   type OfferedTool,
+  type OfferOptions,
   offerTools,
   targetOf,
   withSourceSchema,
@@ -20,7 +22,7 @@ import type { ToolSource } from "../tool-source.js";
 import { loadAi, versionOf } from "./content.js";
 import { createDeferral, type Deferral } from "./deferred-tools.js";
 import {
-  boundApprovals,
+  BoundApprovals,
   boundCall,
   createExecute,
   createModelOutputs,
@@ -85,16 +87,16 @@ async function listOffer(
   toolport: ToolSource,
   options: AiSdkToolsOptions & { schemas?: AiSdkToolSchemas },
 ): Promise<DeferredOffer> {
-  const { deferred = "own", schemas, schema, onChange, compact, forModel } = options;
+  const { deferred = "own", schemas, schema } = options;
   checkDeferred(deferred, AI_SDK_DEFERRED);
-  return offerTools(toolport, options, {
+  const offer: OfferOptions & DeferredOptions = {
+    ...options,
     // The search of the AI SDK also runs in this process.
     deferred: deferred === "sdk" ? "client" : deferred,
-    target: targetOf(schema),
-    compact,
     // With schemas the caller names every tool.
-    ...(schemas === undefined ? { onChange, forModel } : { forModel: false }),
-  });
+    ...(schemas !== undefined && { onChange: undefined, forModel: false as const }),
+  };
+  return offerTools(toolport, offer, targetOf(schema));
 }
 
 /** The synchronous part. */
@@ -105,7 +107,7 @@ export function buildToolSet(
   const { options, deferral } = parts;
   const outputOf = createModelOutputs(parts, hasReader(offered.map(({ tool }) => tool)));
   const tools: Record<string, unknown> = {};
-  const approvals = options.needsApproval === "toolport" ? boundApprovals(offered, parts) : undefined;
+  const approvals = options.needsApproval === "toolport" ? new BoundApprovals(offered, parts) : undefined;
   if (deferral?.search !== undefined) setKey(tools, SEARCH_TOOLS_NAME, deferral.search);
   for (const each of offered) {
     const tool = toTool(each, { ...parts, approvals });

@@ -2,8 +2,6 @@
 
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { partNote } from "../../content/content-part.js";
-import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import type { WithForModel } from "../for-model.js";
 import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../model-content.js";
 import type { DeferredOptions } from "../offered-tools.js";
 import {
@@ -14,12 +12,12 @@ import {
   type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
+  type ResumeRunOptions,
   type RunFormat,
   type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -102,10 +100,7 @@ export async function runAnthropicToolCalls(
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> &
-  ResumeOptions &
-  WithForModel &
-  WithOfferedTools;
+export type AnthropicResumeOptions = ResumeRunOptions<ContentOptions>;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,

@@ -1,16 +1,13 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
-import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { WithForModel } from "../for-model.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOptions,
   type OfferedTool,
-  type OnSchemaChange,
+  type OfferOptions,
   offerTools,
   type SearchDefinition,
-  type ToolSelection,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 
@@ -42,7 +39,7 @@ export interface AnthropicToolSearchTool {
 export type AnthropicDeferredTool = AnthropicTool | AnthropicToolSearchTool;
 
 /** Options of `toAnthropicTools()`. */
-export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
+export interface AnthropicToolsOptions extends OfferOptions, DeferredOptions {
   /**
    * Who may call a tool, for all tools or chosen for each. For code add Anthropic's code execution tool to the tools of the request.
    * @default only the model itself
@@ -52,8 +49,6 @@ export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, W
    * ```
    */
   readonly allowedCallers?: AllowedCallers<AnthropicCaller> | undefined;
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
 }
 
 /**
@@ -82,17 +77,10 @@ export function toAnthropicTools(
 ): Promise<AnthropicDeferredTool[]>;
 export async function toAnthropicTools(
   toolport: ToolSource,
-  { onChange, compact, forModel, deferred, allowedCallers, ...selection }: AnthropicToolsOptions = {},
+  options: AnthropicToolsOptions = {},
 ): Promise<AnthropicDeferredTool[]> {
-  const offer = await offerTools(toolport, selection, {
-    deferred,
-    target: "anthropic",
-    onChange,
-    compact,
-    forModel,
-  });
-  const { shown, hidden, search } = offer;
-  const define = (offered: OfferedTool) => toTool(offered, allowedCallers);
+  const { shown, hidden, search } = await offerTools(toolport, options, "anthropic");
+  const define = (offered: OfferedTool) => toTool(offered, options.allowedCallers);
   const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [{ ...NATIVE_SEARCH }] : [];
   return [
     // First, because programs set cache_control on the last tool, which the API rejects for a deferred one.

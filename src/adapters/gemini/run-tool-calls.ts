@@ -1,7 +1,5 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/content-part.js";
-import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import type { WithForModel } from "../for-model.js";
 import { type ContentOptions, noteOrThrow, textOf } from "../model-content.js";
 import {
   type CallOutcome,
@@ -9,12 +7,12 @@ import {
   type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
+  type ResumeRunOptions,
   type RunFormat,
   type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -104,10 +102,7 @@ export async function runGeminiToolCalls(
 type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;
 
 /** How results are converted, and the options of `resume()`. */
-export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> &
-  ResumeOptions &
-  WithForModel &
-  WithOfferedTools;
+export type GeminiResumeOptions = ResumeRunOptions<GeminiContentRules>;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,

@@ -1,4 +1,6 @@
 /** Calls of tools in a LangGraph graph that interrupt it while they wait for a person, and the values that resume it. */
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import {
   AuthError,
   ConfigError,
@@ -10,18 +12,87 @@ import { isSuspended, type ResumeInput, type Suspended } from "../../execution/s
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { pushTo } from "../../util/collections.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord, toRecord } from "../../util/json.js";
 import { sha256 } from "../../util/text.js";
+import { wrongOptions } from "../offered-tools.js";
 import { resumeOptions } from "../run-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
-import {
-  type GraphTask,
-  graphTaskOf,
-  type Interrupts,
-  implicitConfig,
-  type ToolConfig,
-  toolCallIdOf,
-} from "./tool-port.js";
+import type { HookState, InterruptOptions } from "./client-config.js";
+
+/** What the calls of a tool interrupt the graph for. */
+export interface Interrupts {
+  readonly reasons: readonly Suspended["reason"][];
+  /** The name of the user changes with every process, so a later process cannot find the call. */
+  readonly isTemporaryUser: boolean;
+}
+
+/** Undefined if neither option is set. A login is needed before both. */
+export function interruptsOf(
+  { elicitation, approval }: InterruptOptions,
+  isTemporaryUser = false,
+): Interrupts | undefined {
+  const issues = Object.entries({ elicitation, approval })
+    .filter(([, value]) => value !== undefined && value !== "interrupt")
+    .map(([path]) => ({ path, message: 'must be "interrupt"' }));
+  if (issues.length > 0) throw wrongOptions(...issues);
+  if (elicitation === undefined && approval === undefined) return undefined;
+  const reasons: Suspended["reason"][] = ["login"];
+  if (elicitation !== undefined) reasons.push("input");
+  if (approval !== undefined) reasons.push("approval");
+  return { reasons, isTemporaryUser };
+}
+
+/** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */
+export type ToolConfig = RunnableConfig & {
+  toolCall?: { readonly id?: string | undefined } | undefined;
+  readonly state?: unknown;
+  /** Part of the configuration of every node, so LangGraph itself is not needed here. */
+  readonly interrupt?: unknown;
+};
+
+/** LangGraph's record of one run of a task. Only read here. */
+interface Scratchpad {
+  readonly interruptCounter?: number;
+  readonly resume?: readonly unknown[];
+  readonly currentTaskInput?: unknown;
+}
+
+/** The task of LangGraph that a call belongs to. */
+export interface GraphTask {
+  readonly scratchpad: Scratchpad;
+  /** LangGraph's `interrupt`: returns the next resume value of the task, or throws its signal. */
+  interrupt(value: object): unknown;
+}
+
+export const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
+
+/** Set by `McpTool.invoke`, or by LangChain itself. */
+export function timeoutOf({ metadata }: ToolConfig): number | undefined {
+  const timeoutMs: unknown = metadata?.["timeoutMs"];
+  return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+// The same key that LangGraph's `getCurrentTaskInput` uses.
+const scratchpadOf = ({ configurable }: ToolConfig): Scratchpad | undefined =>
+  configurable?.["__pregel_scratchpad"] as Scratchpad | undefined;
+
+export function stateOf(config: ToolConfig): HookState {
+  return toRecord(scratchpadOf(config)?.currentTaskInput ?? config.state) ?? {};
+}
+
+/** Undefined outside of a graph. */
+export function graphTaskOf(config: ToolConfig): GraphTask | undefined {
+  const { interrupt } = config;
+  const scratchpad = scratchpadOf(config);
+  if (typeof interrupt !== "function" || !isRecord(scratchpad)) return undefined;
+  // LangGraph's `interrupt` takes the task from here.
+  if (scratchpadOf(implicitConfig()) !== scratchpad) return undefined;
+  return { scratchpad, interrupt: interrupt as GraphTask["interrupt"] };
+}
+
+/** The configuration of the node or tool that is running. */
+export const implicitConfig = (): ToolConfig =>
+  (AsyncLocalStorageProviderSingleton.getRunnableConfig() as ToolConfig | undefined) ?? {};
 
 /** One call of a tool. */
 export interface InterruptibleCall {

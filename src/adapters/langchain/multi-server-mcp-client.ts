@@ -17,6 +17,7 @@ import type {
   MCPResourceTemplate,
 } from "./client-config.js";
 import { allWithheld, asClientError, loadError, MCPClientError } from "./errors.js";
+import { interruptsOf } from "./interrupts.js";
 import {
   type OpenedClient,
   openClient,
@@ -24,8 +25,8 @@ import {
   readClientConfig,
   uniqueNames,
 } from "./opened-client.js";
+import { readSettings, type ToolPort } from "./run-tool.js";
 import { type Conversion, convertTools } from "./to-tools.js";
-import { interruptsOf, readSettings, type ToolPort } from "./tool-port.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
 

@@ -11,6 +11,7 @@ import type { ServerReport } from "../../port/report.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/callbacks.js";
+import { oncePerObject } from "../../util/concurrency.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { isSafeName, joinName, markedNames, toolIdentity } from "../../util/safe-name.js";
 import { fullJitterMs, pause } from "../../util/timers.js";
@@ -79,8 +80,11 @@ export function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => strin
 class CallerPorts {
   readonly #toolport: Toolport;
   readonly #ports = new Map<string, Toolport>();
-  readonly #providers = new WeakMap<object, number>();
   #lastProvider = 0;
+  readonly #numberOf = oncePerObject((_provider: object) => {
+    this.#lastProvider += 1;
+    return this.#lastProvider;
+  });
 
   constructor(toolport: Toolport) {
     this.#toolport = toolport;
@@ -95,8 +99,10 @@ class CallerPorts {
   portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
     const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
     if (fields.length === 0 && authProvider === undefined) return this.#toolport;
-    const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
+    const identity = JSON.stringify([
+      fields.sort(),
+      authProvider === undefined ? 0 : this.#numberOf(authProvider),
+    ]);
     const existing = this.#ports.get(identity);
     if (existing !== undefined) return existing;
     // Names appear in logs and traces, so this one reveals nothing about the credentials.
@@ -109,14 +115,6 @@ class CallerPorts {
     });
     this.#ports.set(identity, port);
     return port;
-  }
-
-  #numberOf(provider: object): number {
-    const number = this.#providers.get(provider);
-    if (number !== undefined) return number;
-    this.#lastProvider += 1;
-    this.#providers.set(provider, this.#lastProvider);
-    return this.#lastProvider;
   }
 }
 
@@ -162,13 +160,6 @@ const TIMEOUTS = new Set(["CONNECT_TIMEOUT", "TIMEOUT"]);
 
 type Failures = Map<string, ToolportError>;
 
-interface Retry {
-  readonly port: Toolport;
-  readonly server: string;
-  readonly failures: Failures;
-  readonly maxAttempts: number;
-}
-
 class BackgroundRetries {
   readonly #ended = new AbortController();
   /** Servers that are tried in the background, with their last error; every caller's port has its own connections. */
@@ -198,8 +189,18 @@ class BackgroundRetries {
     this.#failures.set(port, failures);
     if (failures.has(server) || !enabled) return;
     failures.set(server, error);
+    const { signal } = this.#ended;
+    const retry = async () => {
+      for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+        await pause(fullJitterMs(attempt), signal);
+        const { servers } = await port.connect({ servers: [server], signal });
+        const latest = servers[server]?.error;
+        if (latest === undefined || latest instanceof AuthError) return;
+        failures.set(server, latest);
+      }
+    };
     // Attempts end with success, when they are used up, when a login is required, or when the port closes.
-    this.#retry({ port, server, failures, maxAttempts })
+    retry()
       .catch(() => {})
       .finally(() => failures.delete(server));
   }
@@ -207,17 +208,6 @@ class BackgroundRetries {
   /** Ends all attempts. */
   stop(): void {
     this.#ended.abort();
-  }
-
-  async #retry({ port, server, failures, maxAttempts }: Retry): Promise<void> {
-    const { signal } = this.#ended;
-    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      await pause(fullJitterMs(attempt), signal);
-      const { servers } = await port.connect({ servers: [server], signal });
-      const error = servers[server]?.error;
-      if (error === undefined || error instanceof AuthError) return;
-      failures.set(server, error);
-    }
   }
 }
 

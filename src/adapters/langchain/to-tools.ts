@@ -18,9 +18,8 @@ import {
 import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { loadError, MCPClientError } from "./errors.js";
-import { arrive } from "./interrupts.js";
-import { runTool } from "./run-tool.js";
-import { interruptsOf, readSettings, type ToolConfig, type ToolPort } from "./tool-port.js";
+import { arrive, interruptsOf, type ToolConfig } from "./interrupts.js";
+import { readSettings, runTool, type ToolPort } from "./run-tool.js";
 
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions

@@ -1,9 +1,7 @@
 /** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
 import { type ContentPart, partNote } from "../../content/content-part.js";
-import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
-import type { WithForModel } from "../for-model.js";
 import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../model-content.js";
 import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
 import {
@@ -12,12 +10,12 @@ import {
   type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
+  type ResumeRunOptions,
   type RunFormat,
   type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -146,10 +144,7 @@ export async function runOpenAIToolCalls(
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> &
-  ResumeOptions &
-  WithForModel &
-  WithOfferedTools;
+export type OpenAIResumeOptions = ResumeRunOptions<OpenAIContentRules>;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,

@@ -1,18 +1,15 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
-import { ConfigError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { WithForModel } from "../for-model.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOffer,
   type DeferredOptions,
   type OfferedTool,
-  type OnSchemaChange,
+  type OfferOptions,
   offerTools,
-  type ToolSelection,
+  wrongOptions,
 } from "../offered-tools.js";
 import { groupTools } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
@@ -69,7 +66,7 @@ export type OpenAIToolSearchTool =
 export type OpenAIDeferredTool = OpenAIResponsesTool | OpenAINamespaceTool | OpenAIToolSearchTool;
 
 /** Options of `toOpenAITools()`. */
-export interface OpenAIToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
+export interface OpenAIToolsOptions extends OfferOptions, DeferredOptions {
   /** Which API the tools are for. @default "chat" */
   readonly api?: OpenAIApi | undefined;
   /**
@@ -88,8 +85,6 @@ export interface OpenAIToolsOptions extends ToolSelection, DeferredOptions, With
    * ```
    */
   readonly allowedCallers?: AllowedCallers<OpenAICaller> | undefined;
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
 }
 
 /** Options of the chat API, which has no search for tools and no programs. */
@@ -149,11 +144,9 @@ export async function toOpenAITools(
   toolport: ToolSource,
   options: OpenAIToolsOptions = {},
 ): Promise<OpenAIChatTool[] | OpenAIDeferredTool[]> {
-  const { api = "chat", strict = false, deferred, allowedCallers, ...rest } = options;
-  const { onChange, compact, forModel, ...selection } = rest;
+  const { api = "chat", allowedCallers } = options;
   if (api === "chat") assertChat(options);
-  const target = schemaTarget(strict);
-  const offer = await offerTools(toolport, selection, { deferred, target, onChange, compact, forModel });
+  const offer = await offerTools(toolport, options, schemaTarget(options.strict));
   if (api === "chat") return offer.shown.map(toChatTool);
   const shown = offer.shown.map((tool) => toResponsesTool(tool, allowedCallers));
   const searched = await searchedTools(toolport, offer, allowedCallers);
@@ -167,8 +160,7 @@ function assertChat({ deferred = "own", allowedCallers }: OpenAIToolsOptions): v
     ...(deferred === "native" || deferred === "client" ? [{ path: "deferred", message }] : []),
     ...(allowedCallers === undefined ? [] : [{ path: "allowedCallers", message }]),
   ];
-  if (issues.length === 0) return;
-  throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the options named above" });
+  if (issues.length > 0) throw wrongOptions(...issues);
 }
 
 /** The search and what it finds, if there is anything to find. */
