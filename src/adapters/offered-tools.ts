@@ -1,19 +1,16 @@
 /** The tools that are offered to a model, each with a schema that the provider of the model accepts. */
 import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../catalog/search/deferred-tools.js";
-import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
-import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
-import {
-  type CompactOptions,
-  compactDerived,
-  compactDescription,
-  descriptionChange,
-  readCompact,
-  type WithCompact,
-} from "../schema/derive/compact-schema.js";
-import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
-import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import { ConfigError, type ConfigIssue, ToolportError } from "../errors/toolport-error.js";
+import type { ToolInfo } from "../model/tool-info.js";
+import { descriptionChange, readCompact, type WithCompact } from "../schema/derive/compact-schema.js";
+import type { SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import { OfferedTool } from "../schema/derive/offered-tool.js";
 import type { ToolsOptions } from "../toolport.js";
+import { pushTo } from "../util/collections.js";
 import { oncePerObject } from "../util/concurrency.js";
+import { toAsciiName } from "../util/look-alikes.js";
+import { cutText } from "../util/text.js";
+import { sanitiseText } from "../util/visible-text.js";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 
@@ -21,32 +18,6 @@ import type { ToolSource } from "./tool-source.js";
 export interface ToolSelection extends Pick<ToolsOptions, "only" | "except" | "filter"> {
   /** Only the tools of these servers. @default all */
   readonly servers?: readonly string[] | undefined;
-}
-
-/**
- * The form of the schemas of a framework's tools: `"portable"`, which OpenAI, Anthropic and Gemini all accept;
- * `"source"`, as the server published it; or the form of one provider.
- */
-export type SchemaForm = SchemaTarget | "source";
-
-export interface SchemaFormOptions {
-  /**
-   * The form of the schemas that models see. With every form, arguments are converted back and checked against the original
-   * schema of the server.
-   * @default "portable"
-   * @example
-   * ```ts
-   * { schema: "source" } // exactly what the server published; some providers reject parts of it
-   * ```
-   */
-  readonly schema?: SchemaForm | undefined;
-}
-
-/** @throws ConfigError for an unknown form; the message lists the names */
-export function targetOf(form: SchemaForm = "portable"): SchemaTarget {
-  if (form === "source") return "plain";
-  checkTarget(form, ["source"]);
-  return form;
 }
 
 /** How the schema of one tool was changed for a provider. */
@@ -62,56 +33,6 @@ export interface SchemaReport {
 
 /** Called for every tool whose schema had to be changed, or could not be made strict. */
 export type OnSchemaChange = (report: SchemaReport) => void;
-
-/** A tool for a model. A class with lazy fields: there may be thousands of tools, and few of them are used. */
-export class OfferedTool {
-  #derived: DerivedSchema | undefined;
-
-  constructor(
-    readonly tool: ToolInfo,
-    readonly target: SchemaTarget,
-    /** How schema and description are shortened; undefined: not at all. Nothing is for `plain`. */
-    readonly compact?: CompactOptions | undefined,
-  ) {}
-
-  /** Derived on first use. */
-  get derived(): DerivedSchema {
-    this.#derived ??= this.#derive();
-    return this.#derived;
-  }
-
-  /** The description of the tool for models. */
-  get description(): string | undefined {
-    const { description } = this.tool;
-    return this.compact === undefined || this.target === "plain"
-      ? description
-      : compactDescription(description, this.compact);
-  }
-
-  #derive(): DerivedSchema {
-    const derived = derivedSchemaOf(this.tool, this.target);
-    return this.compact === undefined ? derived : compactDerived(derived, this.target, this.compact);
-  }
-}
-
-/** Adds the schema that the server published. Not enumerable: copies and serialised forms of the metadata leave it out. */
-export function withSourceSchema<Metadata extends object>(
-  metadata: Metadata,
-  { inputSchema }: ToolInfo,
-): Metadata {
-  return Object.defineProperty(metadata, "inputSchema", { value: inputSchema });
-}
-
-/** Cache of derived schemas by original, which never changes once listed. `plain` schemas are not derived and not stored. */
-const derivedSchemas = oncePerObject((_original: JsonSchema) => new Map<SchemaTarget, DerivedSchema>());
-
-export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget): DerivedSchema {
-  if (target === "plain") return deriveSchema(inputSchema, target);
-  const byTarget = derivedSchemas(inputSchema);
-  const derived = byTarget.get(target) ?? deriveSchema(inputSchema, target);
-  byTarget.set(target, derived);
-  return derived;
-}
 
 /** The options of all functions that return tools for a request: which tools, and how their schemas are changed. */
 export interface OfferOptions extends ToolSelection, WithCompact, WithForModel {
@@ -252,3 +173,158 @@ export function callersOf<Caller extends string>(
 
 export const wrongOptions = (...issues: readonly ConfigIssue[]): ConfigError =>
   new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the options named above" });
+
+/** Some tools of one server. */
+export interface ToolGroup {
+  /** Unique, in the characters that every provider accepts. */
+  readonly name: string;
+  /** What a model reads before it loads the tools. */
+  readonly description: string;
+  readonly tools: readonly ToolInfo[];
+}
+
+/** OpenAI advises fewer than 10 functions: https://platform.openai.com/docs/guides/tools-tool-search */
+const MAX_TOOLS = 9;
+/** A word that fewer tools share gets no group of its own. */
+const MIN_SHARED = 3;
+/** Names with more words than this are split no further. */
+const MAX_WORDS = 6;
+const MAX_NAME = 64;
+const MAX_DESCRIPTION = 160;
+const MAX_SHOWN_NAME = 64;
+/** A server with many groups repeats its description in each of them. */
+const MAX_REPEATED = 60;
+
+/**
+ * One group for each server; a server with 10 or more tools is split by the first words of their names. Connects no server: the
+ * description is the first sentence of the instructions if the server is connected, else the names of the tools.
+ */
+export async function groupTools(toolport: ToolSource, tools: readonly ToolInfo[]): Promise<ToolGroup[]> {
+  const byServer = new Map<string, ToolInfo[]>();
+  for (const tool of tools) pushTo(byServer, tool.server, tool);
+  const about = await aboutServers(toolport, [...byServer.keys()]);
+  const taken = new Set(tools.map(({ name }) => name));
+  return [...byServer].flatMap(([server, ofServer]) => {
+    const named = ofServer.map((tool) => ({ tool, words: wordsOf(tool) }));
+    const parts = split(named, [], 0);
+    return parts.map((part) => ({
+      name: uniqueName([server, ...part.words], taken),
+      description: describe(part, { server, about: about.get(server) ?? "", isOnly: parts.length === 1 }),
+      tools: part.tools,
+    }));
+  });
+}
+
+interface NamedTool {
+  readonly tool: ToolInfo;
+  readonly words: readonly string[];
+}
+
+interface Part {
+  /** The words that the names of these tools have in common, after those that all tools of the server share. */
+  readonly words: readonly string[];
+  readonly tools: readonly ToolInfo[];
+  /** The rest of each name. */
+  readonly labels: readonly string[];
+}
+
+function split(named: readonly NamedTool[], common: readonly string[], depth: number): Part[] {
+  if (named.length <= MAX_TOOLS || depth >= MAX_WORDS) return chunks(named, common, depth);
+  const byWord = new Map<string, NamedTool[]>();
+  for (const one of named) pushTo(byWord, one.words[depth] ?? "", one);
+  const groups = [...byWord];
+  // A word that all of them begin with, often the name of the server, separates nothing.
+  if (groups.length === 1 && groups[0]![0] !== "") return split(named, common, depth + 1);
+  const isShared = ([word, { length }]: [string, NamedTool[]]) => word !== "" && length >= MIN_SHARED;
+  const rest = groups.filter((group) => !isShared(group)).flatMap(([, alone]) => alone);
+  return [
+    ...groups.filter(isShared).flatMap(([word, same]) => split(same, [...common, word], depth + 1)),
+    ...chunks(rest, common, depth),
+  ];
+}
+
+/** Parts of about the same size. */
+function chunks(named: readonly NamedTool[], words: readonly string[], depth: number): Part[] {
+  const size = Math.ceil(named.length / Math.ceil(named.length / MAX_TOOLS));
+  const parts: Part[] = [];
+  for (let start = 0; start < named.length; start += size) {
+    const some = named.slice(start, start + size);
+    parts.push({
+      words,
+      tools: some.map(({ tool }) => tool),
+      labels: some.map(({ tool, words: all }) => all.slice(depth).join("_") || shownName(tool)),
+    });
+  }
+  return parts;
+}
+
+/** `getUserById` → get, user, by, id. */
+const wordsOf = ({ sourceName }: ToolInfo): string[] =>
+  toAsciiName(sourceName.slice(0, 256))
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[_-]+/)
+    .filter((word) => word !== "");
+
+function describe(
+  { words, labels }: Part,
+  { server, about, isOnly }: { server: string; about: string; isOnly: boolean },
+): string {
+  if (isOnly && about !== "") return about;
+  const named = cutText(labels.join(", "), MAX_DESCRIPTION);
+  const which = words.length > 0 ? `${cutText(words.join(" "), MAX_REPEATED)}: ${named}` : named;
+  if (about !== "") return `${cutText(about, MAX_REPEATED)} (${which})`;
+  return `${server}${words.length > 0 ? " " : ": "}${which}`;
+}
+
+/** The name on the server, which may contain anything. */
+const shownName = ({ sourceName }: ToolInfo): string =>
+  cutText(sanitiseText(sourceName.slice(0, 256)).text.replace(/\s+/g, " ").trim(), MAX_SHOWN_NAME);
+
+/** A name in the characters of OpenAI's namespaces that no tool and no other group has. */
+function uniqueName(parts: readonly string[], taken: Set<string>): string {
+  const plain = parts.map((part) => toAsciiName(part.slice(0, 256)) || "tools").join("_");
+  let name = plain.slice(0, MAX_NAME);
+  for (let copy = 2; taken.has(name); copy += 1) name = `${plain.slice(0, MAX_NAME - 5)}_${copy}`;
+  taken.add(name);
+  return name;
+}
+
+/** The descriptions that were used first: a change would invalidate the prompt cache in the middle of a conversation. */
+const descriptionsOf = oncePerObject((_source: ToolSource) => new Map<string, string>());
+
+/** The first sentence of the instructions of every connected server, sanitised and scanned; others get an empty text. */
+async function aboutServers(
+  toolport: ToolSource,
+  servers: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const descriptions = descriptionsOf(toolport);
+  const others = servers.filter((server) => !descriptions.has(server));
+  if (others.length === 0) return descriptions;
+  const { servers: states = {} } = toolport.snapshot?.() ?? {};
+  await Promise.all(
+    others.map(async (server) => {
+      const isReady = states[server]?.state === "ready";
+      descriptions.set(server, isReady ? firstSentence(await instructionsOf(toolport, server)) : "");
+    }),
+  );
+  return descriptions;
+}
+
+async function instructionsOf(toolport: ToolSource, server: string): Promise<string> {
+  try {
+    const section = (await toolport.instructions?.({ servers: [server] })) ?? "";
+    return section.slice(section.indexOf("\n") + 1);
+  } catch (error) {
+    // The server was removed in the meantime.
+    if (ToolportError.isInstance(error)) return "";
+    throw error;
+  }
+}
+
+function firstSentence(text: string): string {
+  const line = text.split("\n").find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? "";
+  const plain = line.replace(/^[#>*\-\s]+/, "").trim();
+  const end = /[.!?](?=\s|$)/.exec(plain);
+  return cutText(end === null ? plain : plain.slice(0, end.index + 1), MAX_DESCRIPTION);
+}

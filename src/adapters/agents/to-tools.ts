@@ -6,11 +6,11 @@ import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import { portOf } from "../../port/port-access.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
+import { OfferedTool } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
 import { loadAi } from "../ai-sdk/content.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { type ForModelOption, withReader } from "../for-model.js";
-import { OfferedTool } from "../offered-tools.js";
 
 /** Loads the package `ai` in advance, because `getAITools` is synchronous. */
 export class AiTools {

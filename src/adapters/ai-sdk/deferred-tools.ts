@@ -6,21 +6,20 @@ import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
+import { OfferedTool, type SchemaFormOptions, targetOf } from "../../schema/derive/offered-tool.js";
 import { debugChannel } from "../../telemetry/logger.js";
 import { parseJson } from "../../util/json.js";
 import {
   callersOf,
   type DeferredOffer,
-  OfferedTool,
-  type SchemaFormOptions,
+  groupTools,
   type SearchDefinition,
   searchDefinition,
   selectedTools,
+  type ToolGroup,
   type ToolSelection,
-  targetOf,
 } from "../offered-tools.js";
 import { searchAmong } from "../run-calls.js";
-import { groupTools, type ToolGroup } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { ExecutionOptions, ToolSetParts } from "./execute-tool.js";
 

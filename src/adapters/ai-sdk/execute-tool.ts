@@ -4,6 +4,7 @@ import { isSuspended, type Suspended } from "../../execution/suspend/suspension.
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
+import type { OfferedTool } from "../../schema/derive/offered-tool.js";
 import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
 import { LinkedQueue } from "../../util/collections.js";
 import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
@@ -11,7 +12,6 @@ import { sha256 } from "../../util/text.js";
 import { onSharedAbort } from "../../util/timers.js";
 import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";
-import type { OfferedTool } from "../offered-tools.js";
 import { toCallOptions } from "../run-calls.js";
 import { resumeTool, type SuspendOptions, type ToolSource } from "../tool-source.js";
 import { modelOutputOptions, toModelOutput, toSuspendedOutput, versionOf } from "./content.js";

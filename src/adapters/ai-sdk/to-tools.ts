@@ -5,6 +5,7 @@ import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { CatalogError } from "../../errors/toolport-error.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import { type OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
 import { setKey } from "../../schema/json-value.js";
 import { isRecord } from "../../util/json.js";
 import { hasReader } from "../for-model.js";
@@ -12,11 +13,8 @@ import {
   checkDeferred,
   type DeferredOffer,
   type DeferredOptions,
-  type OfferedTool,
   type OfferOptions,
   offerTools,
-  targetOf,
-  withSourceSchema,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import { loadAi, versionOf } from "./content.js";

@@ -6,8 +6,9 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { Progress } from "../../protocol/pending-request.js";
+import type { SchemaFormOptions } from "../../schema/derive/offered-tool.js";
 import type { ContentOptions } from "../model-content.js";
-import type { AllowedCallers, OfferOptions, SchemaFormOptions } from "../offered-tools.js";
+import type { AllowedCallers, OfferOptions } from "../offered-tools.js";
 import type { SuspendOptions } from "../tool-source.js";
 import type { AiSdkVersion } from "./content.js";
 

@@ -1,10 +1,10 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
+import type { OfferedTool } from "../../schema/derive/offered-tool.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOptions,
-  type OfferedTool,
   type OfferOptions,
   offerTools,
   type SearchDefinition,

@@ -9,8 +9,8 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { HttpServerEntry, ServerEntry, StdioServerEntry } from "../../config/server-entry.js";
 import type { ToolportOptions } from "../../port/options.js";
+import type { SchemaForm } from "../../schema/derive/offered-tool.js";
 import type { AudienceRule, LeftOutContent } from "../model-content.js";
-import type { SchemaForm } from "../offered-tools.js";
 import type { OutputHandling, ToolArtifact, ToolOutput } from "./content.js";
 import type { MCPClientError } from "./errors.js";
 

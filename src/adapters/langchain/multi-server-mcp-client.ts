@@ -6,8 +6,8 @@ import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../..
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
+import { targetOf } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
-import { targetOf } from "../offered-tools.js";
 import type {
   ClientConfig,
   Connection,

@@ -9,13 +9,13 @@ import type { ToolportEvents } from "../../port/events.js";
 import type { PrincipalOptions } from "../../port/principal.js";
 import type { ServerReport } from "../../port/report.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
+import type { SchemaForm } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/callbacks.js";
 import { oncePerObject } from "../../util/concurrency.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { isSafeName, joinName, markedNames, toolIdentity } from "../../util/safe-name.js";
 import { fullJitterMs, pause } from "../../util/timers.js";
-import type { SchemaForm } from "../offered-tools.js";
 import type {
   ClientConfig,
   Connection,

@@ -2,19 +2,12 @@
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
+import { OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
 import { debugChannel } from "../../telemetry/logger.js";
 import type { ToolsOptions } from "../../toolport.js";
 import { isRecord } from "../../util/json.js";
 import { createFitter, hasReader, type WithForModel, withReader } from "../for-model.js";
-import {
-  type AllowedCallers,
-  callersOf,
-  checkDeferred,
-  OfferedTool,
-  targetOf,
-  withoutSearch,
-  withSourceSchema,
-} from "../offered-tools.js";
+import { type AllowedCallers, callersOf, checkDeferred, withoutSearch } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { loadError, MCPClientError } from "./errors.js";

@@ -2,8 +2,9 @@
 import { type ContentPart, partNote } from "../../content/content-part.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
+import { OfferedTool } from "../../schema/derive/offered-tool.js";
 import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../model-content.js";
-import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
+import type { DeferredOptions } from "../offered-tools.js";
 import {
   type CallerOfCall,
   type CallOutcome,

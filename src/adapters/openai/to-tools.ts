@@ -1,17 +1,17 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
 import type { ToolInfo } from "../../model/tool-info.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
+import type { OfferedTool } from "../../schema/derive/offered-tool.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOffer,
   type DeferredOptions,
-  type OfferedTool,
+  groupTools,
   type OfferOptions,
   offerTools,
   wrongOptions,
 } from "../offered-tools.js";
-import { groupTools } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { OpenAIApi } from "./content.js";
 
