@@ -17,13 +17,7 @@ import { definedFields, isRecord } from "../util/json.js";
 import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
 import { sha256 } from "../util/text.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
-import {
-  type AudienceRule,
-  type ContentOptions,
-  type ResultContent,
-  resultParts,
-  textPart,
-} from "./model-content.js";
+import { type AudienceRule, type ContentOptions, resultParts, textPart } from "./model-content.js";
 import { selectedTools, type ToolSelection } from "./offered-tools.js";
 import { resumeTool, type SuspendOptions, type ToolSource } from "./tool-source.js";
 

@@ -16,6 +16,7 @@ import type { ToolportOptions } from "../../port/options.js";
 import type { ServerReport } from "../../port/report.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
+import { definedFields } from "../../util/json.js";
 import { canParseUrl } from "../../util/text.js";
 import type { ForModelOption } from "../for-model.js";
 import {
@@ -180,13 +181,8 @@ export class McpClientManager implements AsyncDisposable {
     const { callbackUrl = "", client: clientOptions, transport: transportOptions } = options;
     const id = await this.#change(async () => {
       const serverId = this.#records.idFor(name, url);
-      await this.#register(serverId, {
-        name,
-        url,
-        callbackUrl,
-        ...(clientOptions !== undefined && { clientOptions }),
-        ...(transportOptions !== undefined && { transportOptions }),
-      });
+      const registration = { name, url, callbackUrl, clientOptions, transportOptions };
+      await this.#register(serverId, definedFields(registration));
       return serverId;
     });
     const { error, state, authUrl } = await this.#connect(id);

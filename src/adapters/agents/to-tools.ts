@@ -8,40 +8,46 @@ import { portOf } from "../../port/port-access.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { OfferedTool } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
+import { loadOnce } from "../../util/concurrency.js";
 import { loadAi } from "../ai-sdk/content.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { type ForModelOption, withReader } from "../for-model.js";
 
 /** Loads the package `ai` in advance, because `getAITools` is synchronous. */
 export class AiTools {
-  #loading: Promise<void> | undefined;
   #ai: typeof import("ai") | undefined;
   #error: unknown;
 
   /** Never rejects: a missing package matters only when tools are requested. */
-  load(): Promise<void> {
-    this.#loading ??= this.#load();
-    return this.#loading;
-  }
-
-  async #load(): Promise<void> {
-    try {
-      this.#ai = await loadAi();
-    } catch (error) {
-      this.#error = error;
-    }
-  }
+  readonly load = loadOnce(() =>
+    loadAi().then(
+      (ai) => {
+        this.#ai = ai;
+      },
+      (error: unknown) => {
+        this.#error = error;
+      },
+    ),
+  );
 
   of(toolport: Toolport, { forModel, nameOf }: AiToolsOptions): ToolSet {
     const listed = withReader(toolport, shownTools(toolport, nameOf), { forModel });
     if (listed.length === 0) return {};
-    if (this.#ai === undefined) throw this.#error ?? notLoaded();
+    if (this.#ai === undefined)
+      throw (
+        this.#error ??
+        new ConfigError({
+          code: "INVALID_CONFIG",
+          what: "The package `ai`, which the tools require, is not loaded yet",
+          next: "Connect servers with addMcpServer() or connectToServer() before getAITools()",
+        })
+      );
     const offered = listed.map((tool) => new OfferedTool(tool, "portable"));
     return buildToolSet(offered, { toolport, ai: this.#ai, options: { forModel } });
   }
 }
 
-export interface AiToolsOptions {
+interface AiToolsOptions {
   readonly forModel: ForModelOption;
   /** The name of a server that a model understands, for its id. */
   readonly nameOf: (id: string) => string;
@@ -69,10 +75,3 @@ export const isOffered = ({ servers }: ToolportSnapshot, server: string): boolea
   const status = servers[server]?.state;
   return status !== undefined && !["authenticating", "failed", "closed"].includes(status);
 };
-
-const notLoaded = (): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: "The package `ai`, which the tools require, is not loaded yet",
-    next: "Connect servers with addMcpServer() or connectToServer() before getAITools()",
-  });

@@ -122,7 +122,7 @@ export function mixMcp<Given extends AnyClass>(
     async addMcpServer(
       serverName: string,
       url: string,
-      callbackHost = currentOrigin() ?? this.#lastOrigin,
+      callbackHost = originContext()?.getStore() ?? this.#lastOrigin,
       agentsPrefix = DEFAULT_AGENTS_PREFIX,
       { client, transport }: McpServerOptions = {},
     ): Promise<AddMcpServerResult> {
@@ -171,7 +171,8 @@ export function mixMcp<Given extends AnyClass>(
         await this.#wake();
         return this.#isCallback(request) ? this.mcp.handleCallbackRequest(request) : run();
       };
-      return origin === undefined ? answer() : runForOrigin(origin, answer);
+      const origins = originContext();
+      return origin === undefined || origins === undefined ? answer() : origins.run(origin, answer);
     }
 
     /** Includes callbacks of servers that another process has added, with any prefix. */
@@ -263,23 +264,16 @@ interface HostProcess {
 
 let context: AsyncContext<string> | undefined;
 
-/** Node, Deno, Bun, and Workers with `nodejs_compat`. Loaded at run time: other runtimes do not have the module. */
-function asyncContext(): AsyncContext<string> | undefined {
-  if (context !== undefined) return context;
+/**
+ * The origin of the request that is being handled, on Node, Deno, Bun, and Workers with `nodejs_compat`. Loaded at run time: other
+ * runtimes do not have the module.
+ */
+function originContext(): AsyncContext<string> | undefined {
   const host = (globalThis as { process?: HostProcess }).process;
-  const hooks = host?.getBuiltinModule?.("node:async_hooks");
-  context = hooks && new hooks.AsyncLocalStorage();
+  const hooks = context === undefined ? host?.getBuiltinModule?.("node:async_hooks") : undefined;
+  context ??= hooks && new hooks.AsyncLocalStorage();
   return context;
 }
-
-/** Runs a function in the context of a request to this origin. */
-function runForOrigin<Result>(origin: string, run: () => Result): Result {
-  const requests = asyncContext();
-  return requests === undefined ? run() : requests.run(origin, run);
-}
-
-/** Undefined outside a request, and on runtimes without `AsyncLocalStorage`. */
-const currentOrigin = (): string | undefined => asyncContext()?.getStore();
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 

@@ -7,7 +7,7 @@ import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { type OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
 import { setKey } from "../../schema/json-value.js";
-import { isRecord } from "../../util/json.js";
+import { definedFields, isRecord } from "../../util/json.js";
 import { hasReader } from "../for-model.js";
 import {
   checkDeferred,
@@ -121,14 +121,15 @@ function toTool(offered: OfferedTool, parts: ToolParts): Record<string, unknown>
   const { ai, options, schemas, approvals } = parts;
   const { name, title, outputSchema, server, sourceName } = tool;
   const own = schemas?.[name];
-  const made: Record<string, unknown> = {};
-  // Without a schema from the caller, the types of the tool are unknown at compile time.
-  if (own === undefined) made["type"] = "dynamic";
-  if (description !== undefined) made["description"] = description;
-  if (title !== undefined) made["title"] = title;
-  made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
-  made["inputSchema"] = own?.inputSchema ?? lazySchema(ai, () => offered.derived.schema);
-  if (outputSchema !== undefined) made["outputSchema"] = lazySchema(ai, () => resultSchema(outputSchema));
+  const made: Record<string, unknown> = definedFields({
+    // Without a schema from the caller, the types of the tool are unknown at compile time.
+    type: own === undefined ? "dynamic" : undefined,
+    description,
+    title,
+    metadata: withSourceSchema({ server, tool: sourceName }, tool),
+    inputSchema: own?.inputSchema ?? lazySchema(ai, () => offered.derived.schema),
+    outputSchema: outputSchema && lazySchema(ai, () => resultSchema(outputSchema)),
+  });
   if (approvals !== undefined) {
     made["needsApproval"] = (input: unknown, execution: ExecutionOptions) =>
       approvals.isNeeded(toCall(execution), boundCall(offered, parts, { input, execution }));

@@ -1,6 +1,7 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { OfferedTool } from "../../schema/derive/offered-tool.js";
+import { definedFields } from "../../util/json.js";
 import {
   type AllowedCallers,
   callersOf,
@@ -105,12 +106,7 @@ function toTool(
   { tool, derived, description }: OfferedTool,
   allowed: AllowedCallers<AnthropicCaller> | undefined,
 ): AnthropicTool {
-  const { name } = tool;
-  const callers = callersOf(tool, allowed);
-  return {
-    name,
-    ...(description !== undefined && { description }),
-    input_schema: derived.schema as AnthropicTool["input_schema"],
-    ...(callers !== undefined && { allowed_callers: callers }),
-  };
+  const input_schema = derived.schema as AnthropicTool["input_schema"];
+  const allowed_callers = callersOf(tool, allowed);
+  return definedFields({ name: tool.name, description, input_schema, allowed_callers });
 }

@@ -91,12 +91,8 @@ export async function runGeminiToolCalls(
   const { schema, tools } = options;
   const offered = tools && offeredForms(tools);
   const otherForm = schema === undefined ? undefined : (`gemini-${schema}` as const);
-  return runAndFormat(
-    toolport,
-    requestedCalls(answer),
-    { ...options, offered, otherForm },
-    formatOf(options),
-  );
+  const run = { ...options, offered, otherForm };
+  return runAndFormat(toolport, requestedCalls(answer), run, formatOf(options));
 }
 
 type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;
@@ -143,10 +139,7 @@ type Part = GeminiResponseContent["parts"][number];
 const formatOf = (
   options: GeminiContentRules,
 ): RunFormat<GeminiResponseContent, GeminiFunctionResponse, Part> => ({
-  convert(answer) {
-    const { response, beside } = toResponse(answer, options);
-    return { result: response, beside };
-  },
+  convert: (answer) => toResponse(answer, options),
   join: (results, beside) => (results.length === 0 ? [] : [{ role: "user", parts: [...results, ...beside] }]),
   split(messages) {
     const all = messages.flatMap(({ parts }) => parts);
@@ -168,7 +161,7 @@ function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
 function toResponse(
   { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, media = "response", onLeftOut }: GeminiContentRules,
-): { response: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
+): { result: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
   const place = { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut };
   const inside: GeminiInlineData[] = [];
   const beside: GeminiInlineData[] = [];
@@ -185,7 +178,7 @@ function toResponse(
   });
   const text = texts.join("\n");
   return {
-    response: {
+    result: {
       functionResponse: {
         ...(call.id !== undefined && { id: call.id }),
         name: call.name,

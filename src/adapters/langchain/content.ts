@@ -118,7 +118,9 @@ function arrange(
     for (const part of parts)
       if (blocks.has(part) && !remaining.has(part)) artifact.push(part.source as ContentBlock);
   }
-  return [loneText(content) ?? (isCut ? joinedText(content) : undefined) ?? content, artifact];
+  // Some providers accept nothing but one text in a tool message.
+  const isText = (isCut || content.length === 1) && content.every(({ type }) => type === "text");
+  return [isText ? content.map((block) => block["text"] as string).join("\n") : content, artifact];
 }
 
 function targetOf(
@@ -140,18 +142,6 @@ function ownMeta(meta: Readonly<Record<string, unknown>>): Readonly<Record<strin
   const own = Object.entries(meta).filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
-
-/** The text, if there is nothing else. */
-function loneText(content: readonly LangChainBlock[]): string | undefined {
-  const [first] = content;
-  return first?.type === "text" && content.length === 1 ? (first["text"] as string) : undefined;
-}
-
-/** One text, if there are only texts: some providers accept nothing else in a tool message. */
-const joinedText = (content: readonly LangChainBlock[]): string | undefined =>
-  content.every(({ type }) => type === "text")
-    ? content.map((block) => block["text"] as string).join("\n")
-    : undefined;
 
 const toText = (text: string): LangChainBlock => ({ type: "text", text });
 

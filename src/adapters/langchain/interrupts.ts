@@ -143,7 +143,9 @@ export async function callInterruptibly(call: InterruptibleCall): Promise<ToolRe
     let problem: InterruptProblem | undefined;
     while (isSuspended(out)) {
       const waiting: Suspended = out;
-      const answer = await asking.ask(toInterrupted(waiting, toolCallId, problem));
+      const { suspended: _, ...asked } = waiting;
+      const question = { ...asked, toolCallId, ...(problem !== undefined && { problem }) };
+      const answer = await asking.ask(question as InterruptedCall);
       problem = undefined;
       try {
         out = await resumeTool(toolport, waiting.token, answer, {
@@ -257,14 +259,6 @@ function messageOf(
     if (typeof id === "string" && id !== "") return { id, calls: callsOf(message).length };
   }
   return undefined;
-}
-
-function toInterrupted(
-  { suspended: _, ...call }: Suspended,
-  toolCallId: string,
-  problem: InterruptProblem | undefined,
-): InterruptedCall {
-  return { ...call, toolCallId, ...(problem !== undefined && { problem }) } as InterruptedCall;
 }
 
 /** Undefined for an error that ends the call. After the others, nothing was sent and the same token works. */
@@ -385,9 +379,7 @@ class TaskQuestions {
 
   #keep(value: unknown): void {
     if (!isAnswers(value)) return;
-    for (const [token, answer] of Object.entries(value)) {
-      pushTo(this.#answers, token, answer);
-    }
+    for (const [token, answer] of Object.entries(value)) pushTo(this.#answers, token, answer);
   }
 
   /** The next answer that fits the question. */

@@ -2,12 +2,13 @@
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import type { ToolportError } from "../../errors/toolport-error.js";
-import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
+import type { ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { targetOf } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
+import { definedFields } from "../../util/json.js";
 import type {
   ClientConfig,
   Connection,
@@ -129,7 +130,9 @@ export class MultiServerMCPClient implements AsyncDisposable {
     }
     try {
       const contents = await this.#portOf(serverName, options).readResource(serverName, uri);
-      return contents.map(toResourceContent);
+      return contents.map(({ uri: at, mimeType, text, blob }) =>
+        definedFields({ uri: at, mimeType, text, blob }),
+      );
     } catch (cause) {
       throw asClientError(cause, serverName, `Failed to read resource "${uri}"`);
     }
@@ -321,17 +324,5 @@ const toResourceTemplate = ({ uriTemplate, ...rest }: ResourceTemplateInfo): MCP
   ...describe(rest),
 });
 
-const toResourceContent = ({ uri, mimeType, text, blob }: ResourceContents): MCPResourceContent => ({
-  uri,
-  ...(mimeType !== undefined && { mimeType }),
-  ...(text !== undefined && { text }),
-  ...(blob !== undefined && { blob }),
-});
-
-type Described = Pick<ResourceInfo, "name" | "title" | "description" | "mimeType">;
-
-const describe = ({ name, title, description, mimeType }: Described) => ({
-  name: title ?? name,
-  ...(description !== undefined && { description }),
-  ...(mimeType !== undefined && { mimeType }),
-});
+const describe = ({ name, title, description, mimeType }: Omit<ResourceInfo, "server" | "uri">) =>
+  definedFields({ name: title ?? name, description, mimeType });

@@ -161,12 +161,10 @@ function splitAdded(
   args: Record<string, unknown>,
   names: readonly string[] | undefined,
 ): { own: Record<string, unknown>; added?: Record<string, unknown> } {
-  if (names === undefined) return { own: args };
-  const isAdded = (name: string) => !names.includes(name);
-  if (!Object.keys(args).some(isAdded)) return { own: args };
-  const pick = (wanted: boolean) =>
-    Object.fromEntries(Object.entries(args).filter(([name]) => isAdded(name) === wanted));
-  return { own: pick(false), added: pick(true) };
+  if (names === undefined || Object.keys(args).every((name) => names.includes(name))) return { own: args };
+  const pick = (isOwn: boolean) =>
+    Object.fromEntries(Object.entries(args).filter(([name]) => names.includes(name) === isOwn));
+  return { own: pick(true), added: pick(false) };
 }
 
 /** The options of a call. Only contains fields that are needed. */
@@ -198,11 +196,8 @@ async function routeWith(
     return { toolport, name: tool.name, options: { ...options, headers } };
   const other = await port.withHeaders?.(tool.server, headers);
   // The same tool may have another name in that port.
-  const tools = await other?.tools({
-    servers: [tool.server],
-    all: true,
-    ...(options.signal && { signal: options.signal }),
-  });
+  const { signal } = options;
+  const tools = await other?.tools({ servers: [tool.server], all: true, ...(signal && { signal }) });
   const same = tools?.find(({ sourceName }) => sourceName === tool.sourceName);
   if (other !== undefined && same !== undefined) return { toolport: other, name: same.name, options };
   throw new ToolException(
@@ -274,8 +269,8 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
   if (ToolException.isInstance(error) || isSignalOfLangGraph(error)) return error;
   const details = { serverName: tool.server, toolName: tool.sourceName };
   const { signal } = config;
+  const timeoutMs = timeoutOf(config);
   if (signal?.aborted) {
-    const timeoutMs = timeoutOf(config);
     // LangChain converts `timeout` to a signal and starts its timer before ours. The caller's own signal may also be a timeout,
     // but then it fires much sooner.
     const isTimeout = (signal.reason as Error | undefined)?.name === "TimeoutError";
@@ -284,7 +279,6 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
     return new ToolException(cause.message, { ...details, cause });
   }
   if (error instanceof ToolCallError && error.code === "TIMEOUT") {
-    const timeoutMs = timeoutOf(config);
     const cause = timeoutMs === undefined ? error.withNext(RAISE) : timedOut(tool, timeoutMs, error);
     return new ToolException(cause.message, { ...details, cause });
   }

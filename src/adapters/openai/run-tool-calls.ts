@@ -319,30 +319,21 @@ function requestedCalls(answer: OpenAIChatAnswer | OpenAIResponsesAnswer): OpenA
   return old ? [{ form: "function", id: undefined, name: old.name, args: old.arguments }] : [];
 }
 
-function itemCalls(items: readonly OpenAIResponsesItem[]): OpenAICall[] {
+function itemCalls(items: readonly CallItem[]): OpenAICall[] {
   return items.flatMap((item): OpenAICall[] => {
-    if (isFunctionCall(item)) {
-      const { call_id: id, name, arguments: args, caller } = item;
-      return [{ form: "item", id, name, args, ...(caller && { caller }) }];
-    }
+    const { type, call_id: id, name = "", arguments: args, caller, execution } = item;
+    if (type === "function_call") return [{ form: "item", id: id!, name, args, ...(caller && { caller }) }];
     // OpenAI answers its own searches; they have no id.
-    if (!isSearchCall(item) || item.execution !== "client" || typeof item.call_id !== "string") return [];
-    return [{ form: "search", id: item.call_id, name: "tool_search", args: item.arguments }];
+    if (type !== "tool_search_call" || execution !== "client" || typeof id !== "string") return [];
+    return [{ form: "search", id, name: "tool_search", args }];
   });
 }
 
-const isFunctionCall = (item: OpenAIResponsesItem): item is FunctionCallItem => item.type === "function_call";
-const isSearchCall = (item: OpenAIResponsesItem): item is SearchCallItem => item.type === "tool_search_call";
-
-interface FunctionCallItem extends OpenAIResponsesItem {
-  readonly call_id: string;
-  readonly name: string;
-  readonly arguments: string;
-  readonly caller?: CallerOfCall | null | undefined;
-}
-
-interface SearchCallItem extends OpenAIResponsesItem {
+/** The fields of an item that is a call, or a search with `execution`. */
+interface CallItem extends OpenAIResponsesItem {
   readonly call_id?: string | null | undefined;
-  readonly execution?: string | undefined;
+  readonly name?: string;
   readonly arguments?: unknown;
+  readonly caller?: CallerOfCall | null | undefined;
+  readonly execution?: string | undefined;
 }

@@ -2,6 +2,7 @@
 import type { ToolInfo } from "../../model/tool-info.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { OfferedTool } from "../../schema/derive/offered-tool.js";
+import { definedFields } from "../../util/json.js";
 import {
   type AllowedCallers,
   callersOf,
@@ -185,14 +186,10 @@ async function searchedTools(
 }
 
 function toChatTool({ tool: { name }, derived, description }: OfferedTool): OpenAIChatTool {
+  const strict = derived.strict || undefined;
   return {
     type: "function",
-    function: {
-      name,
-      ...(description !== undefined && { description }),
-      parameters: derived.schema,
-      ...(derived.strict && { strict: true }),
-    },
+    function: definedFields({ name, description, parameters: derived.schema, strict }),
   };
 }
 
@@ -203,15 +200,15 @@ function toResponsesTool(
 ): OpenAIResponsesTool {
   const { name, outputSchema } = tool;
   const callers = callersOf(tool, allowed);
-  return {
-    type: "function",
+  return definedFields({
+    type: "function" as const,
     name,
-    ...(description !== undefined && { description }),
+    description,
     parameters: derived.schema,
     strict: derived.strict,
-    ...(callers !== undefined && { allowed_callers: callers }),
-    ...(outputSchema !== undefined && callers?.includes("programmatic") && { output_schema: outputSchema }),
-  };
+    allowed_callers: callers,
+    output_schema: callers?.includes("programmatic") ? outputSchema : undefined,
+  });
 }
 
 /** A tool that the model loads by a search. */
