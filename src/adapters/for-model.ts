@@ -17,6 +17,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
 import { portOf } from "../port/port-access.js";
 import { debugChannel } from "../telemetry/logger.js";
+import { BoundedMap } from "../util/collections.js";
 import { limitByName } from "../util/glob.js";
 import { parseJson } from "../util/json.js";
 import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
@@ -138,7 +139,7 @@ export function createFitter(
   const { bytes = DEFAULT_BYTES, tools, format } = readForModel(option);
   if (option === false) return (parts) => parts;
   const limitOf = limitByName(bytes, tools);
-  const cuts: CutsByText = new Map();
+  const cuts: CutsByText = new BoundedMap(MAX_CUTS);
   return (all, facts) => {
     // Its answers are small enough.
     if (facts.tool === READ_ARTIFACT_NAME) return all;
@@ -237,7 +238,6 @@ function fitParts(parts: readonly ContentPart[], { limit, cuts, keep }: FitParts
     const tokens = (PREVIEW_TOKENS - smallTokens) / large.length;
     const key = id && [id, text.length, share, tokens].join();
     const cutText = (key && cuts.get(key)) || previewText(outlineText(text), { id, share, tokens });
-    if (cuts.size >= MAX_CUTS) cuts.clear();
     if (key) cuts.set(key, cutText);
     const { note, fitted } = cutText;
     notes.push(note);

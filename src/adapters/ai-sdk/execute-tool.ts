@@ -14,7 +14,7 @@ import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";
 import { toCallOptions } from "../run-calls.js";
 import { resumeTool, type SuspendOptions, type ToolSource } from "../tool-source.js";
-import { modelOutputOptions, toModelOutput, toSuspendedOutput, versionOf } from "./content.js";
+import { toModelOutput, toSuspendedOutput, versionOf } from "./content.js";
 import type {
   AiSdkCall,
   AiSdkSchema,
@@ -113,12 +113,16 @@ async function callTool(
   if (isSuspended(result)) return result;
   // Report left-out content once, here: the AI SDK converts the output again in every step.
   if (isLeftOutWatched(options))
-    toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
-      strict: options.strictContent === true,
-      server: result.server,
-      tool: tool.sourceName,
-      onLeftOut: options.onLeftOut,
-    });
+    toModelOutput(
+      result,
+      { media: options.media, audience: options.audience, version: versionOf(ai) },
+      {
+        strict: options.strictContent === true,
+        server: result.server,
+        tool: tool.sourceName,
+        onLeftOut: options.onLeftOut,
+      },
+    );
   const own = schemas?.[tool.name];
   return own?.outputSchema === undefined ? result : checked(result, own.outputSchema, ai);
 }
@@ -177,14 +181,14 @@ export function createModelOutputs(
   canRead: boolean,
 ): (tool: string) => (given: never) => unknown {
   const version = versionOf(ai);
-  const format = modelOutputOptions(options, version);
+  const { media, audience } = options;
   const fitter = createFitter(toolport, options.forModel, canRead);
   const create = (tool: string) => (given: never) => {
     // Version 5 passes the output itself, later versions wrap it.
     const { input, output } = (version === 5 ? { output: given } : given) as OutputCall;
     if (isSuspended(output)) return toSuspendedOutput(output);
     const facts = { tool: calledTool(tool, input), server: output.server, result: output };
-    return toModelOutput(output, { ...format, fitParts: (parts) => fitter(parts, facts) });
+    return toModelOutput(output, { version, media, audience, fitParts: (parts) => fitter(parts, facts) });
   };
   const shared = create("");
   const hasLimits = options.forModel !== false && options.forModel?.tools !== undefined;
@@ -195,10 +199,7 @@ export function createModelOutputs(
 interface ProgressCall {
   readonly server: string;
   readonly signal: AbortSignal | undefined;
-  readonly run: (
-    onProgress: (progress: Progress) => void,
-    signal: AbortSignal,
-  ) => Promise<ToolResult | Suspended>;
+  run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<ToolResult | Suspended>;
 }
 
 /** Aborts the call when the consumer stops reading. */

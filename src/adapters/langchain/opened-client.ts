@@ -13,7 +13,7 @@ import type { SchemaForm } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/callbacks.js";
 import { oncePerObject } from "../../util/concurrency.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { definedFields, type Fields, isRecord } from "../../util/json.js";
 import { isSafeName, joinName, markedNames, toolIdentity } from "../../util/safe-name.js";
 import { fullJitterMs, pause } from "../../util/timers.js";
 import type {
@@ -272,6 +272,13 @@ export interface ReadConfig {
   readonly isBareMap: boolean;
 }
 
+const DEFAULTS: Partial<ClientConfig> = {
+  throwOnLoadError: true,
+  prefixToolNameWithServerName: false,
+  additionalToolNamePrefix: "",
+  useStandardContentBlocks: false,
+  onConnectionError: "throw",
+};
 const SCHEMA_FORMS: readonly SchemaForm[] = ["source", ...SCHEMA_TARGETS];
 const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardContentBlocks"] as const;
 const FUNCTIONS = [
@@ -304,18 +311,8 @@ export function readClientConfig(given: ClientConfig | Readonly<Record<string, C
   }
   if (issues.length > 0) throw new ConfigZodError(issues);
   if (Object.keys(entries).length === 0) throw new MCPClientError("No MCP servers provided");
-  return { config: withDefaults({ ...options, mcpServers: servers } as ClientConfig), entries, isBareMap };
-}
-
-function withDefaults(config: ClientConfig): ClientConfig {
-  return {
-    ...config,
-    throwOnLoadError: config.throwOnLoadError ?? true,
-    prefixToolNameWithServerName: config.prefixToolNameWithServerName ?? false,
-    additionalToolNamePrefix: config.additionalToolNamePrefix ?? "",
-    useStandardContentBlocks: config.useStandardContentBlocks ?? false,
-    onConnectionError: config.onConnectionError ?? "throw",
-  };
+  const config = { ...DEFAULTS, ...definedFields(options), mcpServers: servers } as ClientConfig;
+  return { config, entries, isBareMap };
 }
 
 type Report = (path: (string | number)[], message: string) => void;
@@ -377,10 +374,8 @@ const isAmount = (value: unknown): value is number => typeof value === "number" 
 /** The entry without the fields of LangChain and of other programs. */
 function toEntry(entry: unknown): ServerEntry {
   if (!isRecord(entry)) return entry as ServerEntry;
-  const known = Object.entries(entry).filter(
-    ([key, value]) => ENTRY_KEYS.includes(key) && value !== undefined,
-  );
-  const own = Object.fromEntries(known);
+  const fields = Object.entries(definedFields(entry)).filter(([key]) => ENTRY_KEYS.includes(key));
+  const own = Object.fromEntries(fields);
   // Node's "overlapped" equals "pipe" except on Windows, where it opens the pipe differently.
   return (own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own) as unknown as ServerEntry;
 }
