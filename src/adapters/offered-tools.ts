@@ -9,8 +9,9 @@ import type { ToolsOptions } from "../toolport.js";
 import { pushTo } from "../util/collections.js";
 import { oncePerObject } from "../util/concurrency.js";
 import { toAsciiName } from "../util/look-alikes.js";
-import { cutText } from "../util/text.js";
+import { cutText, firstSentence } from "../util/text.js";
 import { sanitiseText } from "../util/visible-text.js";
+import { groupByWords, type WordGroup } from "../util/word-groups.js";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 
@@ -185,10 +186,6 @@ export interface ToolGroup {
 
 /** OpenAI advises fewer than 10 functions: https://platform.openai.com/docs/guides/tools-tool-search */
 const MAX_TOOLS = 9;
-/** A word that fewer tools share gets no group of its own. */
-const MIN_SHARED = 3;
-/** Names with more words than this are split no further. */
-const MAX_WORDS = 6;
 const MAX_NAME = 64;
 const MAX_DESCRIPTION = 160;
 const MAX_SHOWN_NAME = 64;
@@ -205,73 +202,24 @@ export async function groupTools(toolport: ToolSource, tools: readonly ToolInfo[
   const about = await aboutServers(toolport, [...byServer.keys()]);
   const taken = new Set(tools.map(({ name }) => name));
   return [...byServer].flatMap(([server, ofServer]) => {
-    const named = ofServer.map((tool) => ({ tool, words: wordsOf(tool) }));
-    const parts = split(named, [], 0);
+    const parts = groupByWords(ofServer, ({ sourceName }) => sourceName, MAX_TOOLS);
     return parts.map((part) => ({
       name: uniqueName([server, ...part.words], taken),
       description: describe(part, { server, about: about.get(server) ?? "", isOnly: parts.length === 1 }),
-      tools: part.tools,
+      tools: part.items,
     }));
   });
 }
 
-interface NamedTool {
-  readonly tool: ToolInfo;
-  readonly words: readonly string[];
-}
-
-interface Part {
-  /** The words that the names of these tools have in common, after those that all tools of the server share. */
-  readonly words: readonly string[];
-  readonly tools: readonly ToolInfo[];
-  /** The rest of each name. */
-  readonly labels: readonly string[];
-}
-
-function split(named: readonly NamedTool[], common: readonly string[], depth: number): Part[] {
-  if (named.length <= MAX_TOOLS || depth >= MAX_WORDS) return chunks(named, common, depth);
-  const byWord = new Map<string, NamedTool[]>();
-  for (const one of named) pushTo(byWord, one.words[depth] ?? "", one);
-  const groups = [...byWord];
-  // A word that all of them begin with, often the name of the server, separates nothing.
-  if (groups.length === 1 && groups[0]![0] !== "") return split(named, common, depth + 1);
-  const isShared = ([word, { length }]: [string, NamedTool[]]) => word !== "" && length >= MIN_SHARED;
-  const rest = groups.filter((group) => !isShared(group)).flatMap(([, alone]) => alone);
-  return [
-    ...groups.filter(isShared).flatMap(([word, same]) => split(same, [...common, word], depth + 1)),
-    ...chunks(rest, common, depth),
-  ];
-}
-
-/** Parts of about the same size. */
-function chunks(named: readonly NamedTool[], words: readonly string[], depth: number): Part[] {
-  const size = Math.ceil(named.length / Math.ceil(named.length / MAX_TOOLS));
-  const parts: Part[] = [];
-  for (let start = 0; start < named.length; start += size) {
-    const some = named.slice(start, start + size);
-    parts.push({
-      words,
-      tools: some.map(({ tool }) => tool),
-      labels: some.map(({ tool, words: all }) => all.slice(depth).join("_") || shownName(tool)),
-    });
-  }
-  return parts;
-}
-
-/** `getUserById` → get, user, by, id. */
-const wordsOf = ({ sourceName }: ToolInfo): string[] =>
-  toAsciiName(sourceName.slice(0, 256))
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split(/[_-]+/)
-    .filter((word) => word !== "");
-
 function describe(
-  { words, labels }: Part,
+  { words, items, labels }: WordGroup<ToolInfo>,
   { server, about, isOnly }: { server: string; about: string; isOnly: boolean },
 ): string {
   if (isOnly && about !== "") return about;
-  const named = cutText(labels.join(", "), MAX_DESCRIPTION);
+  const named = cutText(
+    labels.map((label, at) => label || shownName(items[at]!)).join(", "),
+    MAX_DESCRIPTION,
+  );
   const which = words.length > 0 ? `${cutText(words.join(" "), MAX_REPEATED)}: ${named}` : named;
   if (about !== "") return `${cutText(about, MAX_REPEATED)} (${which})`;
   return `${server}${words.length > 0 ? " " : ": "}${which}`;
@@ -305,7 +253,10 @@ async function aboutServers(
   await Promise.all(
     others.map(async (server) => {
       const isReady = states[server]?.state === "ready";
-      descriptions.set(server, isReady ? firstSentence(await instructionsOf(toolport, server)) : "");
+      descriptions.set(
+        server,
+        isReady ? firstSentence(await instructionsOf(toolport, server), MAX_DESCRIPTION) : "",
+      );
     }),
   );
   return descriptions;
@@ -320,11 +271,4 @@ async function instructionsOf(toolport: ToolSource, server: string): Promise<str
     if (ToolportError.isInstance(error)) return "";
     throw error;
   }
-}
-
-function firstSentence(text: string): string {
-  const line = text.split("\n").find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? "";
-  const plain = line.replace(/^[#>*\-\s]+/, "").trim();
-  const end = /[.!?](?=\s|$)/.exec(plain);
-  return cutText(end === null ? plain : plain.slice(0, end.index + 1), MAX_DESCRIPTION);
 }

@@ -105,12 +105,6 @@ export type WithSuspend<Options> = Omit<Options, "suspend"> & {
   readonly suspend: true | SuspendCallsOptions;
 };
 
-/** A call that waits for a person. */
-interface SuspendedOutcome {
-  readonly call: RequestedCall;
-  readonly suspended: Suspended;
-}
-
 export interface CallOutcome {
   readonly call: RequestedCall;
   readonly parts: readonly ContentPart[];
@@ -120,6 +114,9 @@ export interface CallOutcome {
   /** The tools that a search of the provider found; `parts` is empty then. */
   readonly found?: readonly ToolInfo[] | undefined;
 }
+
+/** With `suspended`, the call waits for a person. */
+type AnyOutcome = CallOutcome | { readonly call: RequestedCall; readonly suspended: Suspended };
 
 /** What an adapter knows about the calls of its provider. */
 interface RunRules {
@@ -138,7 +135,7 @@ async function runCalls(
   toolport: ToolSource,
   calls: readonly RequestedCall[],
   options: AnyRunOptions & RunRules,
-): Promise<(CallOutcome | SuspendedOutcome)[]> {
+): Promise<AnyOutcome[]> {
   if (calls.length === 0) return [];
   const { servers, only, except, filter, isSearch = () => false } = options;
   const listed = await selectedTools(toolport, options);
@@ -204,7 +201,7 @@ async function answerCall(
   call: RequestedCall,
   context: CallContext,
   suspend: SuspendOptions | undefined,
-): Promise<CallOutcome | SuspendedOutcome> {
+): Promise<AnyOutcome> {
   const { toolport, byName, isOpen, isSearch, options, fitParts } = context;
   const tool = byName.get(call.name);
   try {

@@ -33,6 +33,14 @@ export function cutText(text: string, characters: number): string {
   return `${text.slice(0, end).trimEnd()}…`;
 }
 
+/** The first sentence with a word in a text of several lines, which may be Markdown; cut to this many characters. */
+export function firstSentence(text: string, characters: number): string {
+  const line = text.split("\n").find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? "";
+  const plain = line.replace(/^[#>*\-\s]+/, "").trim();
+  const end = /[.!?](?=\s|$)/.exec(plain);
+  return cutText(end === null ? plain : plain.slice(0, end.index + 1), characters);
+}
+
 /** A search is five times as fast as a loop, and most texts are ASCII. */
 const NOT_ASCII = /[^\0-\x7f]/;
 
