@@ -29,6 +29,14 @@ type Defined<Value> = {
 export const definedFields = <Value extends object>(fields: Value): Defined<Value> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Value>;
 
+/** Copies plain objects and lists; functions and instances of classes stay as they are. */
+export function copyPlain<Value>(value: Value): Value;
+export function copyPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => copyPlain(item));
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyPlain(item)]));
+}
+
 /** Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -122,6 +122,20 @@ export async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** From the start of the Gregorian calendar to 1970. */
+const GREGORIAN_MS = 12_219_292_800_000;
+
+/** The time in a UUID of version 6 or 7, in milliseconds since 1970; undefined for anything else. */
+export function timeOfUuid(id: unknown): number | undefined {
+  if (typeof id !== "string") return undefined;
+  const [, high = "", middle = "", version, low = ""] =
+    /^([\da-f]{8})-([\da-f]{4})-([67])([\da-f]{3})-/i.exec(id) ?? [];
+  if (version === "7") return Number.parseInt(`${high}${middle}`, 16);
+  if (version !== "6") return undefined;
+  const sinceGregorian = Number(BigInt(`0x${high}${middle}${low}`) / 10_000n);
+  return sinceGregorian - GREGORIAN_MS;
+}
+
 /**
  * Replaces `URL.canParse`, which in Node 20 returns false for texts with characters such as `ü` once the engine has optimised the call.
  *

@@ -329,7 +329,7 @@ interface WaitingCall {
 }
 
 async function waitingCalls(messages: readonly AiSdkMessage[]): Promise<WaitingCall[]> {
-  const calls = await Promise.all(messages.flatMap(partsOf).map(waitingCall));
+  const calls = await Promise.all(messages.flatMap(messageParts).map(waitingCall));
   return calls.filter((call) => call !== undefined);
 }
 
@@ -358,15 +358,18 @@ async function pendingCalls(
   });
 }
 
-interface MessagePart {
+export interface MessagePart {
   readonly type?: string;
   readonly toolName?: string;
   readonly toolCallId?: string;
+  readonly input?: unknown;
+  readonly approvalId?: string;
+  readonly approved?: boolean;
   readonly state?: string;
   readonly output?: unknown;
 }
 
-const partsOf = ({ content, parts }: AiSdkMessage): readonly MessagePart[] => {
+export const messageParts = ({ content, parts }: AiSdkMessage): readonly MessagePart[] => {
   const list = parts ?? content;
   return Array.isArray(list) ? (list as MessagePart[]) : [];
 };
@@ -385,7 +388,7 @@ async function replaceIn<Message extends AiSdkMessage>(
   outcomes: ReadonlyMap<string, ResumeOutcome>,
   convert: ConvertResult,
 ): Promise<Message> {
-  const before = partsOf(message);
+  const before = messageParts(message);
   const after = await Promise.all(before.map((part) => replacePart(part, outcomes, convert)));
   if (after.every((part, index) => part === before[index])) return message;
   return { ...message, [message.parts === undefined ? "content" : "parts"]: after };

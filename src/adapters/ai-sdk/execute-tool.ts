@@ -14,7 +14,14 @@ import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";
 import { toCallOptions } from "../run-calls.js";
 import { resumeTool, type SuspendOptions, type ToolSource } from "../tool-source.js";
-import { toModelOutput, toSuspendedOutput, versionOf } from "./content.js";
+import {
+  type AiSdkMessage,
+  type MessagePart,
+  messageParts,
+  toModelOutput,
+  toSuspendedOutput,
+  versionOf,
+} from "./content.js";
 import type {
   AiSdkCall,
   AiSdkSchema,
@@ -359,24 +366,8 @@ export class BoundApprovals {
   }
 }
 
-interface MessagePart {
-  readonly type?: string;
-  readonly toolCallId?: string;
-  readonly toolName?: string;
-  readonly input?: unknown;
-  readonly approvalId?: string;
-  readonly approved?: boolean;
-}
-
-interface Message {
-  readonly role?: string;
-  readonly content?: string | readonly MessagePart[];
-}
-
 const partsOf = (messages: readonly unknown[], role: "assistant" | "tool"): readonly MessagePart[] =>
-  (messages as readonly Message[]).flatMap((message) =>
-    message.role === role && Array.isArray(message.content) ? (message.content as MessagePart[]) : [],
-  );
+  (messages as readonly AiSdkMessage[]).filter((message) => message.role === role).flatMap(messageParts);
 
 /** True if the last message contains the decision about this call: the AI SDK is about to run it, or not. */
 function isAnswered({ messages, toolCallId }: AiSdkCall): boolean {

@@ -296,8 +296,6 @@ export type OutputType = "text" | "image" | "audio" | "resource" | "resource_lin
 /** One target for everything, or one for each type that is named. */
 export type OutputHandling = OutputTarget | { readonly [Type in OutputType]?: OutputTarget | undefined };
 
-export const OUTPUT_TYPES: readonly OutputType[] = ["text", "image", "audio", "resource", "resource_link"];
-
 const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
   text: "content",
   image: "content",
@@ -305,6 +303,8 @@ const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
   resource: "artifact",
   resource_link: "content",
 };
+
+export const OUTPUT_TYPES = Object.keys(DEFAULTS) as OutputType[];
 
 /** Merges levels over the defaults, later ones over earlier ones: top level first, then the server. */
 export function resolveOutputHandling(

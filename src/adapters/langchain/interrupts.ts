@@ -13,7 +13,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { pushTo } from "../../util/collections.js";
 import { isRecord, toRecord } from "../../util/json.js";
-import { sha256 } from "../../util/text.js";
+import { sha256, timeOfUuid } from "../../util/text.js";
 import { wrongOptions } from "../offered-tools.js";
 import { resumeOptions } from "../run-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
@@ -209,7 +209,7 @@ function placeOf({ tool, config, interrupts }: InterruptibleCall) {
     );
   if (message.calls > 1)
     return refuse("another call of the same message has the same id", "Give every tool call its own id");
-  const startedAt = timeOfId(checkpointOf(internal["checkpoint_map"], namespace));
+  const startedAt = timeOfUuid(checkpointOf(internal["checkpoint_map"], namespace));
   if (startedAt !== undefined && startedAt + LIFE_MS < Date.now())
     throw new SuspensionError({
       code: "OUTCOME_UNKNOWN",
@@ -221,25 +221,11 @@ function placeOf({ tool, config, interrupts }: InterruptibleCall) {
   return { task, toolCallId, identity: [thread, namespace, message.id, toolCallId] };
 }
 
-/** The checkpoint that the task belongs to: that of the graph, not of the task's own namespace. */
+/** The checkpoint that the task belongs to, a UUID with its time: that of the graph, not of the task's own namespace. */
 function checkpointOf(checkpoints: unknown, namespace: unknown): unknown {
   if (!isRecord(checkpoints) || typeof namespace !== "string") return undefined;
   return checkpoints[namespace.split("|").slice(0, -1).join("|")];
 }
-
-/** The time in a UUID of version 6, which LangGraph uses for checkpoints, or 7; undefined for anything else. */
-function timeOfId(id: unknown): number | undefined {
-  if (typeof id !== "string") return undefined;
-  const [, high = "", middle = "", version, low = ""] =
-    /^([\da-f]{8})-([\da-f]{4})-([67])([\da-f]{3})-/i.exec(id) ?? [];
-  if (version === "7") return Number.parseInt(`${high}${middle}`, 16);
-  if (version !== "6") return undefined;
-  const sinceGregorian = Number(BigInt(`0x${high}${middle}${low}`) / 10_000n);
-  return sinceGregorian - GREGORIAN_MS;
-}
-
-/** From the start of the Gregorian calendar to 1970. */
-const GREGORIAN_MS = 12_219_292_800_000;
 
 /** The id of the message that contains the tool call, and how many calls in it have this id. */
 function messageOf(

@@ -8,7 +8,7 @@ import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { targetOf } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
-import { definedFields } from "../../util/json.js";
+import { copyPlain, definedFields } from "../../util/json.js";
 import type {
   ClientConfig,
   Connection,
@@ -55,7 +55,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   /** A copy of the configuration with defaults. Changing it has no effect. */
   get config(): ClientConfig {
-    return copyOf(this.#read.config);
+    return copyPlain(this.#read.config);
   }
 
   /**
@@ -305,16 +305,6 @@ export class MultiServerMCPClient implements AsyncDisposable {
     const { throwOnLoadError = true } = config;
     return convertTools(infos, { port, throwOnLoadError, nameOf, onLeftOut });
   }
-}
-
-/** Copies plain objects and lists; functions and instances of classes stay as they are. */
-function copyOf<Value>(value: Value): Value;
-function copyOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => copyOf(item));
-  if (typeof value !== "object" || value === null) return value;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
 
 const toResource = ({ uri, ...rest }: ResourceInfo): MCPResource => ({ uri, ...describe(rest) });

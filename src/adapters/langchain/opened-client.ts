@@ -211,16 +211,15 @@ class BackgroundRetries {
   }
 }
 
-const LIST_HOOKS = {
-  tools: "onToolsListChanged",
-  resources: "onResourcesListChanged",
-  prompts: "onPromptsListChanged",
-} as const;
+const LIST_HOOKS = [
+  ["tools", "onToolsListChanged"],
+  ["resources", "onResourcesListChanged"],
+  ["prompts", "onPromptsListChanged"],
+] as const;
 
 /** Listens until the port is closed. Errors of the callbacks are passed to `report`. */
 function passNotifications(toolport: Toolport, config: ClientConfig, report: (error: unknown) => void): void {
   const hooks: Notifications = config;
-
   // The promise is returned to the port, which limits how many calls of a slow hook run and wait.
   const call = (server: string, run: (source: ServerMessageSource) => unknown) => {
     const options = config.mcpServers[server];
@@ -234,9 +233,9 @@ function passNotifications(toolport: Toolport, config: ClientConfig, report: (er
     call(notification.server, (source) => passOther(hooks, notification, source)),
   );
   // Called after the lists were read again, so that `getTools()` in the hook returns the new tools.
-  for (const list of ["tools", "resources", "prompts"] as const)
+  for (const [list, hook] of LIST_HOOKS)
     toolport.on("listsChanged", ({ server, lists }) =>
-      lists.includes(list) ? call(server, (source) => hooks[LIST_HOOKS[list]]?.(source, source)) : undefined,
+      lists.includes(list) ? call(server, (source) => hooks[hook]?.(source, source)) : undefined,
     );
 }
 
