@@ -252,23 +252,14 @@ async function aboutServers(
   const { servers: states = {} } = toolport.snapshot?.() ?? {};
   await Promise.all(
     others.map(async (server) => {
-      const isReady = states[server]?.state === "ready";
-      descriptions.set(
-        server,
-        isReady ? firstSentence(await instructionsOf(toolport, server), MAX_DESCRIPTION) : "",
-      );
+      if (states[server]?.state !== "ready") return void descriptions.set(server, "");
+      const section = await toolport.instructions?.({ servers: [server] }).catch((error: unknown) => {
+        // The server was removed in the meantime.
+        if (!ToolportError.isInstance(error)) throw error;
+      });
+      const text = section?.slice(section.indexOf("\n") + 1) ?? "";
+      descriptions.set(server, firstSentence(text, MAX_DESCRIPTION));
     }),
   );
   return descriptions;
-}
-
-async function instructionsOf(toolport: ToolSource, server: string): Promise<string> {
-  try {
-    const section = (await toolport.instructions?.({ servers: [server] })) ?? "";
-    return section.slice(section.indexOf("\n") + 1);
-  } catch (error) {
-    // The server was removed in the meantime.
-    if (ToolportError.isInstance(error)) return "";
-    throw error;
-  }
 }

@@ -5,7 +5,6 @@ export {
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
-export { Agent, type AgentContext } from "./agent.js";
 export type {
   AddMcpServerResult,
   AddServerOptions,
@@ -17,4 +16,11 @@ export type {
 } from "./mcp-client-manager.js";
 export { McpClientManager } from "./mcp-client-manager.js";
 export type { TransportOptions } from "./server-records.js";
-export { type McpServerOptions, type WithMcp, type WithMcpOptions, withMcp } from "./with-mcp.js";
+export {
+  Agent,
+  type AgentContext,
+  type McpServerOptions,
+  type WithMcp,
+  type WithMcpOptions,
+  withMcp,
+} from "./with-mcp.js";

@@ -53,15 +53,10 @@ export interface ExecutionOptions {
   readonly context?: unknown;
 }
 
-export const toCall = ({
-  toolCallId,
-  messages,
-  context,
-  experimental_context,
-}: ExecutionOptions): AiSdkCall => ({
-  toolCallId,
-  messages: messages ?? [],
-  context: context ?? experimental_context,
+export const toCall = (execution: ExecutionOptions): AiSdkCall => ({
+  toolCallId: execution.toolCallId,
+  messages: execution.messages ?? [],
+  context: execution.context ?? execution.experimental_context,
 });
 
 /** A call of a tool of Toolport. */
@@ -173,12 +168,6 @@ async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts
   });
 }
 
-/** The argument of `toModelOutput` since version 6. */
-interface OutputCall {
-  readonly input?: unknown;
-  readonly output: ToolResult | Suspended;
-}
-
 /**
  * Returns the function for each tool. The AI SDK converts every output again in every step, from copies: equal outputs give equal texts
  * and ids, so the conversation stays in the cache of the provider.
@@ -192,7 +181,9 @@ export function createModelOutputs(
   const fitter = createFitter(toolport, options.forModel, canRead);
   const create = (tool: string) => (given: never) => {
     // Version 5 passes the output itself, later versions wrap it.
-    const { input, output } = (version === 5 ? { output: given } : given) as OutputCall;
+    const call: { input?: unknown; output: ToolResult | Suspended } =
+      version === 5 ? { output: given } : given;
+    const { input, output } = call;
     if (isSuspended(output)) return toSuspendedOutput(output);
     const facts = { tool: calledTool(tool, input), server: output.server, result: output };
     return toModelOutput(output, { version, media, audience, fitParts: (parts) => fitter(parts, facts) });

@@ -268,17 +268,14 @@ export class MultiServerMCPClient implements AsyncDisposable {
       // Toolport's own two tools were added above, once for all servers.
       const tools = infos.filter((info) => info.server === server);
       unconverted.delete(server);
-      if (config.throwOnLoadError) await this.#checkWithheld(server, port);
+      if (config.throwOnLoadError) {
+        const filters = { own: entries[server], all: config.toolport };
+        const error = loadError(server, port.snapshot(), filters);
+        if (error !== undefined) await this.#onFailure(error, server);
+      }
       loaded[server] = this.#convert(tools, port, { options, nameOf });
     }
     return loaded;
-  }
-
-  async #checkWithheld(server: string, toolport: Toolport): Promise<void> {
-    const { config, entries } = this.#read;
-    const filters = { own: entries[server], all: config.toolport };
-    const error = loadError(server, toolport.snapshot(), filters);
-    if (error !== undefined) await this.#onFailure(error, server);
   }
 
   #convert(

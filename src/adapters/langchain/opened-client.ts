@@ -5,7 +5,6 @@ import type { HttpServerEntry, ServerEntry } from "../../config/server-entry.js"
 import { createToolport } from "../../create-toolport.js";
 import { AuthError, ConfigError, type ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import type { ToolportEvents } from "../../port/events.js";
 import type { PrincipalOptions } from "../../port/principal.js";
 import type { ServerReport } from "../../port/report.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
@@ -229,37 +228,31 @@ function passNotifications(toolport: Toolport, config: ClientConfig, report: (er
   toolport.on("state", ({ server, to }) =>
     to === "connected" ? call(server, (source) => hooks.onInitialized?.(source)) : undefined,
   );
-  toolport.on("notification", (notification) =>
-    call(notification.server, (source) => passOther(hooks, notification, source)),
+  toolport.on("notification", ({ server, method, params }) =>
+    call(server, (source) => {
+      switch (method) {
+        case "notifications/message": {
+          const { level, logger, data } = params as { level: LoggingLevel; logger?: string; data?: unknown };
+          return hooks.onMessage?.({ level, logger, data }, source);
+        }
+        case "notifications/cancelled": {
+          const { requestId, reason } = params as { requestId?: RequestId; reason?: string };
+          return requestId === undefined ? undefined : hooks.onCancelled?.({ requestId, reason }, source);
+        }
+        case "notifications/resources/updated":
+          return hooks.onResourcesUpdated?.({ ...params, uri: String(params["uri"]) }, source);
+        case "notifications/roots/list_changed":
+          return hooks.onRootsListChanged?.(source, source);
+        default:
+          return undefined;
+      }
+    }),
   );
   // Called after the lists were read again, so that `getTools()` in the hook returns the new tools.
   for (const [list, hook] of LIST_HOOKS)
     toolport.on("listsChanged", ({ server, lists }) =>
       lists.includes(list) ? call(server, (source) => hooks[hook]?.(source, source)) : undefined,
     );
-}
-
-function passOther(
-  hooks: Notifications,
-  { method, params }: ToolportEvents["notification"],
-  source: ServerMessageSource,
-): unknown {
-  switch (method) {
-    case "notifications/message": {
-      const { level, logger, data } = params as { level: LoggingLevel; logger?: string; data?: unknown };
-      return hooks.onMessage?.({ level, logger, data }, source);
-    }
-    case "notifications/cancelled": {
-      const { requestId, reason } = params as { requestId?: RequestId; reason?: string };
-      return requestId === undefined ? undefined : hooks.onCancelled?.({ requestId, reason }, source);
-    }
-    case "notifications/resources/updated":
-      return hooks.onResourcesUpdated?.({ ...params, uri: String(params["uri"]) }, source);
-    case "notifications/roots/list_changed":
-      return hooks.onRootsListChanged?.(source, source);
-    default:
-      return undefined;
-  }
 }
 
 export interface ReadConfig {

@@ -126,7 +126,16 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const names = beforeToolCall && Object.keys(toRecord(run.args) ?? {});
   const changes = beforeToolCall && (await beforeToolCall({ ...request, args: run.args }, state, config));
   const args = changes?.args === undefined ? run.args : { ...toRecord(run.args), ...toRecord(changes.args) };
-  if (!isRecord(args)) throw notAnObject(tool);
+  if (!isRecord(args))
+    throw new ToolCallError({
+      code: "INVALID_ARGUMENTS",
+      server: tool.server,
+      tool: tool.sourceName,
+      what: "The arguments are not an object",
+      next: "Call the tool with an object that matches its schema",
+      outcome: "unsent",
+      issues: [{ path: "", message: "must be an object" }],
+    });
   const { own, added } = splitAdded(args, names);
   const options = optionsOf(run, args);
   if (added !== undefined) options.added = added;
@@ -328,17 +337,6 @@ function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallEr
     cause,
   });
 }
-
-const notAnObject = (tool: ToolInfo): ToolCallError =>
-  new ToolCallError({
-    code: "INVALID_ARGUMENTS",
-    server: tool.server,
-    tool: tool.sourceName,
-    what: "The arguments are not an object",
-    next: "Call the tool with an object that matches its schema",
-    outcome: "unsent",
-    issues: [{ path: "", message: "must be an object" }],
-  });
 
 const sizeOf = (text: string | undefined, blob: string | undefined): number =>
   (text === undefined ? 0 : utf8Length(text)) + Math.floor(((blob?.length ?? 0) * 3) / 4);

@@ -1,5 +1,5 @@
 /** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
-import { type ContentPart, partNote } from "../../content/content-part.js";
+import { partNote } from "../../content/content-part.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
 import { OfferedTool } from "../../schema/derive/offered-tool.js";
@@ -206,7 +206,9 @@ function toToolMessage(
   const files: OpenAIChatPart[] = [];
   const place = placeOf(answer, options);
   const texts = answer.parts.map((part) => {
-    const file = toMessagePart(part, options);
+    const file =
+      (options.media === "note" ? undefined : toChatFile(part)) ??
+      (options.audio === "message" ? toChatAudio(part) : undefined);
     if (file === undefined)
       return textOf(part) ?? noteOrThrow(part, { provider: PROVIDER_NAMES.chat, ...place });
     files.push(file);
@@ -220,11 +222,6 @@ function toToolMessage(
         : { role: "tool", tool_call_id: call.id ?? "", content },
     beside: files.length === 0 ? [] : [{ type: "text", text: `What ${call.name} answered:` }, ...files],
   };
-}
-
-function toMessagePart(part: ContentPart, { media, audio }: OpenAIContentRules): OpenAIChatPart | undefined {
-  const file = media === "note" ? undefined : toChatFile(part);
-  return file ?? (audio === "message" ? toChatAudio(part) : undefined);
 }
 
 function toFunctionCallOutput(answer: CallOutcome, options: OpenAIContentRules): OpenAIFunctionCallOutput {
