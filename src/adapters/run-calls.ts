@@ -407,12 +407,11 @@ export async function resumeRun<Message, Result, Beside>(
   const waiting: PendingCall[] = [];
   const errors: ResumeFailure[] = [];
   const calls = [...pending].sort((a, b) => a.index - b.index);
-  const resume = resumeOptions(options);
   const fitParts = createFitter(toolport, options.forModel, offered?.has(READ_ARTIFACT_NAME) ?? true);
   const outcomes = await Promise.all(
     calls.map(({ token }) =>
       Object.hasOwn(answers, token)
-        ? resumeCall(toolport, { token, answer: answers[token], options: resume })
+        ? resumeCall(toolport, { token, answer: answers[token], options: resumeOptions(options) })
         : undefined,
     ),
   );

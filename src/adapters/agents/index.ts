@@ -5,16 +5,16 @@ export {
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
-export type {
-  AddMcpServerResult,
-  AddServerOptions,
-  MCPConnectionResult,
-  MCPConnectionState,
-  MCPDiscoverResult,
-  MCPServersState,
-  McpClientManagerOptions,
+export {
+  type AddMcpServerResult,
+  type AddServerOptions,
+  type MCPConnectionResult,
+  type MCPConnectionState,
+  type MCPDiscoverResult,
+  type MCPServersState,
+  McpClientManager,
+  type McpClientManagerOptions,
 } from "./mcp-client-manager.js";
-export { McpClientManager } from "./mcp-client-manager.js";
 export type { TransportOptions } from "./server-records.js";
 export {
   Agent,

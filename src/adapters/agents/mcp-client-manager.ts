@@ -268,7 +268,7 @@ export class McpClientManager implements AsyncDisposable {
    */
   getAITools(): ToolSet {
     this.#assertReadable();
-    return this.#ai.of(this.toolport, { forModel: this.#forModel, nameOf: (id) => this.#nameOf(id) });
+    return this.#ai.of(this.toolport, this.#forModel, (id) => this.#nameOf(id));
   }
 
   /** Sets the page that a browser sees after a login. Without it, a page shows the result. */

@@ -30,7 +30,8 @@ export class AiTools {
     ),
   );
 
-  of(toolport: Toolport, { forModel, nameOf }: AiToolsOptions): ToolSet {
+  /** @param nameOf the name of a server that a model understands, for its id */
+  of(toolport: Toolport, forModel: ForModelOption, nameOf: (id: string) => string): ToolSet {
     const listed = withReader(toolport, shownTools(toolport, nameOf), { forModel });
     if (listed.length === 0) return {};
     if (this.#ai === undefined)
@@ -47,14 +48,8 @@ export class AiTools {
   }
 }
 
-interface AiToolsOptions {
-  readonly forModel: ForModelOption;
-  /** The name of a server that a model understands, for its id. */
-  readonly nameOf: (id: string) => string;
-}
-
 /** The tools that a model sees from the start; `search_tools` and `call_tool` stand for the others. */
-function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolInfo[] {
+function shownTools(toolport: Toolport, nameOf: (id: string) => string): ToolInfo[] {
   const snapshot = toolport.snapshot();
   const tools = snapshot.tools.filter((tool) => isOffered(snapshot, tool.serverId) && isForModel(tool));
   const hidden = tools.filter(({ deferred }) => deferred === true);

@@ -8,7 +8,6 @@ import {
 import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/store-arguments.js";
 import { loadOnce, oncePerObject } from "../../util/concurrency.js";
 import { canParseUrl } from "../../util/text.js";
-
 import {
   type AddMcpServerResult,
   type AddServerOptions,

@@ -1,5 +1,4 @@
 /** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
-
 import type { JSONValue } from "ai";
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { ConfigError, ToolportError } from "../../errors/toolport-error.js";

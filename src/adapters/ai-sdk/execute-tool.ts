@@ -194,18 +194,16 @@ export function createModelOutputs(
   return (tool) => (hasLimits || tool === READ_ARTIFACT_NAME ? create(tool) : shared);
 }
 
-interface ProgressCall {
-  readonly server: string;
-  readonly signal: AbortSignal | undefined;
-  run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<ToolResult | Suspended>;
-}
-
 /** Aborts the call when the consumer stops reading. */
 export async function* progressResults({
   server,
   signal,
   run,
-}: ProgressCall): AsyncGenerator<AiSdkToolResult | Suspended> {
+}: {
+  readonly server: string;
+  readonly signal: AbortSignal | undefined;
+  run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<ToolResult | Suspended>;
+}): AsyncGenerator<AiSdkToolResult | Suspended> {
   const stop = new AbortController();
   const forget = signal === undefined ? () => {} : onSharedAbort(signal, () => stop.abort(signal.reason));
   if (signal?.aborted) stop.abort(signal.reason);

@@ -1,5 +1,4 @@
 /** The entry point `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
-
 export {
   type AiSdkContentOptions,
   type AiSdkMessage,

@@ -1,5 +1,4 @@
 /** Converts tools to a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
-
 import type { Schema, ToolSet } from "ai";
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { CatalogError } from "../../errors/toolport-error.js";

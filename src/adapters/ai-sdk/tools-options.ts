@@ -1,5 +1,4 @@
 /** The options of the tools for the AI SDK. */
-
 import type { Tool } from "ai";
 import { ConfigError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";

@@ -82,7 +82,8 @@ export async function toAnthropicTools(
 ): Promise<AnthropicDeferredTool[]> {
   const { shown, hidden, search } = await offerTools(toolport, options, "anthropic");
   const define = (offered: OfferedTool) => toTool(offered, options.allowedCallers);
-  const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [{ ...NATIVE_SEARCH }] : [];
+  const native = { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25" } as const;
+  const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [native] : [];
   return [
     // First, because programs set cache_control on the last tool, which the API rejects for a deferred one.
     ...hidden.map((offered): AnthropicTool => ({ ...define(offered), defer_loading: true })),
@@ -90,11 +91,6 @@ export async function toAnthropicTools(
     ...shown.map(define),
   ];
 }
-
-const NATIVE_SEARCH: AnthropicToolSearchTool = {
-  type: "tool_search_tool_bm25_20251119",
-  name: "tool_search_tool_bm25",
-};
 
 const toSearchTool = ({ name, description, inputSchema }: SearchDefinition): AnthropicTool => ({
   name,

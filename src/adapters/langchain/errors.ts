@@ -1,5 +1,4 @@
 /** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
-
 import { compileFilter } from "../../catalog/filters/filters.js";
 import { parsePath } from "../../config/option-table.js";
 import { type ConfigError, ToolportError } from "../../errors/toolport-error.js";
