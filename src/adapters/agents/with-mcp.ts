@@ -276,7 +276,6 @@ function originContext(): AsyncContext<string> | undefined {
 }
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-
 const DEFAULT_AGENTS_PREFIX = "agents";
 
 interface CallbackPlace {

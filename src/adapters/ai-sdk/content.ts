@@ -196,6 +196,11 @@ function suspendedMark(output: unknown): string | undefined {
   return typeof mark === "string" ? mark : undefined;
 }
 
+/** The steps of a run, as `stopWhen` gets them in every version. */
+interface RunSteps {
+  readonly steps: readonly { readonly toolResults: readonly { readonly output: unknown }[] }[];
+}
+
 /**
  * A condition for `stopWhen`: ends the run after a step in which a call began to wait for a person.
  *
@@ -211,11 +216,7 @@ function suspendedMark(output: unknown): string | undefined {
  */
 export const hasSuspended =
   () =>
-  ({
-    steps,
-  }: {
-    readonly steps: readonly { readonly toolResults: readonly { readonly output: unknown }[] }[];
-  }): boolean =>
+  ({ steps }: RunSteps): boolean =>
     steps.at(-1)?.toolResults.some(({ output }) => isSuspended(output)) ?? false;
 
 /**

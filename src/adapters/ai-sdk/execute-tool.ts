@@ -177,8 +177,8 @@ export function createModelOutputs(
   canRead: boolean,
 ): (tool: string) => (given: never) => unknown {
   const version = versionOf(ai);
-  const { media, audience } = options;
-  const fitter = createFitter(toolport, options.forModel, canRead);
+  const { media, audience, forModel } = options;
+  const fitter = createFitter(toolport, forModel, canRead);
   const create = (tool: string) => (given: never) => {
     // Version 5 passes the output itself, later versions wrap it.
     const call: { input?: unknown; output: ToolResult | Suspended } =
@@ -189,7 +189,7 @@ export function createModelOutputs(
     return toModelOutput(output, { version, media, audience, fitParts: (parts) => fitter(parts, facts) });
   };
   const shared = create("");
-  const hasLimits = options.forModel !== false && options.forModel?.tools !== undefined;
+  const hasLimits = forModel !== false && forModel?.tools !== undefined;
   // Shared by most tools: there may be thousands.
   return (tool) => (hasLimits || tool === READ_ARTIFACT_NAME ? create(tool) : shared);
 }

@@ -366,8 +366,8 @@ const isAmount = (value: unknown): value is number => typeof value === "number" 
 /** The entry without the fields of LangChain and of other programs. */
 function toEntry(entry: unknown): ServerEntry {
   if (!isRecord(entry)) return entry as ServerEntry;
-  const fields = Object.entries(definedFields(entry)).filter(([key]) => ENTRY_KEYS.includes(key));
-  const own = Object.fromEntries(fields);
+  const isOwn = ([key, value]: [string, unknown]) => ENTRY_KEYS.includes(key) && value !== undefined;
+  const own = Object.fromEntries(Object.entries(entry).filter(isOwn));
   // Node's "overlapped" equals "pipe" except on Windows, where it opens the pipe differently.
   return (own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own) as unknown as ServerEntry;
 }
