@@ -12,18 +12,18 @@ import {
   SIZE,
 } from "../config/option-table.js";
 import { type ContentPart, partNote } from "../content/content-part.js";
-import { type Artifacts, READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
-import { describeCut } from "../execution/artifacts/cut-note.js";
-import { type FittedText, fitOutline } from "../execution/artifacts/fit-text.js";
-import { compactText, type Outline, outlineText } from "../execution/artifacts/outline-text.js";
-import { limitByTool } from "../execution/result-size.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
 import { portOf } from "../port/port-access.js";
 import { debugChannel } from "../telemetry/logger.js";
+import { BoundedMap } from "../util/collections.js";
+import { limitByName } from "../util/glob.js";
 import { parseJson } from "../util/json.js";
-import { utf8Length } from "../util/text.js";
+import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
+import { compactText, outlineText } from "../util/outline/outline-text.js";
+import { type Preview, previewText, SMALLEST_PREVIEW } from "../util/outline/preview-text.js";
+import { tokenCeiling, utf8Length } from "../util/text.js";
 import { textPart } from "./model-content.js";
 import type { ToolSource } from "./tool-source.js";
 
@@ -88,11 +88,8 @@ export type PartFitter = (parts: readonly ContentPart[], facts: FitFacts) => rea
 const DEFAULT_BYTES = 100_000;
 /** Note and preview of a result whose rest can be read. */
 const PREVIEW_BYTES = 1_500;
-const SMALLEST_PREVIEW = 300;
 /** The same in tokens: dense text, such as base64, has more of them. */
 const PREVIEW_TOKENS = 560;
-const MAX_TRIES = 5;
-const SHAPE_LENGTH = 450;
 /** Texts that stay beside a large one. */
 const SMALL_BYTES = 500;
 /** Indented JSON is at most about this many times as large as compact JSON; larger results are not parsed to find out. */
@@ -141,17 +138,18 @@ export function createFitter(
 ): PartFitter {
   const { bytes = DEFAULT_BYTES, tools, format } = readForModel(option);
   if (option === false) return (parts) => parts;
-  const limitOf = limitByTool(bytes, tools);
-  const cuts: CutsByText = new Map();
+  const limitOf = limitByName(bytes, tools);
+  const cuts: CutsByText = new BoundedMap(MAX_CUTS);
   return (all, facts) => {
     // Its answers are small enough.
     if (facts.tool === READ_ARTIFACT_NAME) return all;
     const parts = format === undefined ? all : formatted(all, format, facts.result);
-    const limit = limitOf({ name: facts.tool, sourceName: facts.tool });
+    const limit = limitOf(facts.tool);
     // Fast check that is enough for most results.
     if (parts.reduce((total, part) => total + 3 * textIn(part).length, 0) <= limit) return parts;
     const artifacts = canRead ? portOf(toolport)?.artifacts : undefined;
-    return fitParts(parts, { limit, artifacts, facts, cuts });
+    const { server, tool } = facts;
+    return fitParts(parts, { limit, cuts, keep: (text) => artifacts?.keep(text, { server, tool }) });
   };
 }
 
@@ -195,22 +193,16 @@ const textIn = (part: ContentPart): string => {
   return part.kind === "text-resource" ? part.text : partNote(part);
 };
 
-interface CutText {
-  readonly note: string;
-  readonly fitted: FittedText;
-}
-
 /** The latest cuts, by artifact and size: the AI SDK converts all outputs of a conversation again in every step. */
-type CutsByText = Map<string, CutText>;
+type CutsByText = Map<string, Preview>;
 
 const MAX_CUTS = 100;
 
 interface FitParts {
   readonly limit: number;
   readonly cuts: CutsByText;
-  /** Undefined if the model cannot read the rest. */
-  readonly artifacts: Artifacts | undefined;
-  readonly facts: FitFacts;
+  /** Keeps a text and returns its id; undefined if the model cannot read the rest. */
+  readonly keep: (text: string) => string | undefined;
 }
 
 interface SizedPart {
@@ -219,10 +211,7 @@ interface SizedPart {
   readonly bytes: number;
 }
 
-function fitParts(
-  parts: readonly ContentPart[],
-  { limit, artifacts, facts, cuts }: FitParts,
-): readonly ContentPart[] {
+function fitParts(parts: readonly ContentPart[], { limit, cuts, keep }: FitParts): readonly ContentPart[] {
   const texts = parts.filter(isText).map((part): SizedPart => {
     const text = textIn(part);
     return { part, text, bytes: utf8Length(text) };
@@ -232,7 +221,7 @@ function fitParts(
   const compact = total <= limit * MAX_SAVING ? compactParts(parts) : parts;
   if (sumOf(compact.map((part) => ({ bytes: utf8Length(textIn(part)) }))) <= limit) return compact;
   const large = largeTexts(texts, total);
-  const ids = large.map(({ text }) => artifacts?.keep(text, { server: facts.server, tool: facts.tool }));
+  const ids = large.map(({ text }) => keep(text));
   const isReadable = ids.every((id) => id !== undefined);
   const isLarge = new Set(large.flatMap((each) => each.parts));
   const small = texts.filter(({ part }) => !isLarge.has(part));
@@ -248,8 +237,7 @@ function fitParts(
     const id = isReadable ? ids[index] : undefined;
     const tokens = (PREVIEW_TOKENS - smallTokens) / large.length;
     const key = id && [id, text.length, share, tokens].join();
-    const cutText = (key && cuts.get(key)) || fitLarge(outlineText(text), { id, share, tokens });
-    if (cuts.size >= MAX_CUTS) cuts.clear();
+    const cutText = (key && cuts.get(key)) || previewText(outlineText(text), { id, share, tokens });
     if (key) cuts.set(key, cutText);
     const { note, fitted } = cutText;
     notes.push(note);
@@ -289,62 +277,5 @@ function largeTexts(texts: readonly SizedPart[], total: number) {
   return sumOf(others) <= SMALL_BYTES ? [join([largest])] : [join([largest]), join(others)];
 }
 
-/** `share`: bytes for the text, and for the note too if the rest can be read. `tokens`: the same in tokens. */
-function fitLarge(
-  outline: Outline,
-  { id, share, tokens }: { id: string | undefined; share: number; tokens: number },
-): CutText {
-  let shapeLength = SHAPE_LENGTH;
-  const describe = (fitted: FittedText) => describeCut({ outline, fitted, id, shapeLength });
-  if (id === undefined) {
-    const fitted = fitOutline(outline, Math.max(0, share));
-    return { note: describe(fitted), fitted };
-  }
-  const example = { text: "x", shown: "items 0 to 10 of 1000000", next: 10 };
-  while (shapeLength > 50 && tokenCeiling(describe(example)) > tokens / 2) shapeLength /= 2;
-  const about = describe(example);
-  const left = tokens - tokenCeiling(about);
-  let bytes = Math.max(SMALLEST_PREVIEW, share - utf8Length(about));
-  let fitted = fitOutline(outline, bytes);
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const used = tokenCeiling(fitted.text);
-    if (used <= left) break;
-    bytes = Math.floor((bytes * left) / used);
-    fitted = fitOutline(outline, bytes);
-  }
-  return { note: describe(fitted), fitted };
-}
-
 const withText = (part: ContentPart, text: string): ContentPart =>
   part.kind === "text-resource" ? { ...part, text } : textPart(text);
-
-/** Letters, digits, other ASCII, and everything else. */
-const RUNS = /[a-zA-Z]+|[0-9]+|[ \t]+|[!-/:-@[-`{-~]+|[^\x20-\x7e\t]/gu;
-
-/**
- * An upper estimate of tokens for short texts: ids, base64, numbers and rare scripts need more tokens than their size suggests. Measured
- * with o200k: up to 5 % too low for the densest texts, up to twice as high for ordinary ones.
- */
-export function tokenCeiling(text: string): number {
-  let tokens = 0;
-  for (const [run] of text.matchAll(RUNS)) tokens += tokensOfRun(run);
-  return Math.ceil(tokens);
-}
-
-function tokensOfRun(run: string): number {
-  const unit = run.codePointAt(0)!;
-  if (unit > 0xffff) return 4;
-  if (unit > 0x7ff) return isCommonScript(unit) ? 1.2 : 3;
-  if (unit > 0x7e) return 0.6;
-  // Usually part of the next word.
-  if (unit === 0x20 || unit === 0x09) return run.length > 1 ? 1 : 0;
-  if (unit < 0x20) return 1;
-  if (/^[0-9]/.test(run)) return Math.ceil(run.length / 3);
-  if (/^[A-Z]?[a-z]+$/.test(run)) return Math.ceil(run.length / 5);
-  if (/^[a-zA-Z]/.test(run)) return Math.ceil(run.length / 1.6);
-  return Math.ceil(run.length / (run.length > 6 ? 1.3 : 2.5));
-}
-
-/** Scripts from Devanagari to Thai, punctuation, and those of China, Japan and Korea. */
-const isCommonScript = (unit: number): boolean =>
-  unit >= 0x2000 ? unit < 0x2070 || (unit >= 0x3000 && unit < 0xd7b0) : unit >= 0x900 && unit < 0xe80;

@@ -1,11 +1,5 @@
 /** Content for models: parts of results and prompts in the format of a provider, and notes for what it does not support. */
-import {
-  type ContentPart,
-  leftOutNote,
-  partNote,
-  toContentPart,
-  toContentParts,
-} from "../content/content-part.js";
+import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import { ToolCallError } from "../errors/toolport-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptResult } from "../port/get-prompt.js";
@@ -84,7 +78,7 @@ export function leaveOut(
   part: ContentPart,
   { provider, server, tool, onLeftOut }: Omit<ContentPlace, "strict">,
 ): string {
-  const note = leftOutNote(part);
+  const note = partNote(part, true);
   if (debug.enabled) debug(`[${server ?? "?"}/${tool ?? "?"}] not sent to ${provider}: ${note}`);
   onLeftOut?.({ part, note, provider, server, tool });
   return note;
@@ -125,15 +119,17 @@ export const mapParts = <Part>(
     return file(part) ?? text(noteOrThrow(part, { ...place, provider }));
   });
 
-/** The same with the options of a program. `media: "note"`: files become notes. */
-export const convertParts = <Part>(
-  parts: readonly ContentPart[],
+/** The content of a result with the options of a program. `media: "note"`: files become notes. */
+export const convertResult = <Part>(
+  result: ResultContent,
   format: PartFormat<Part>,
-  options: ContentOptions & { readonly media?: "content" | "note" | undefined; server?: string | undefined },
+  options: ContentOptions & { readonly media?: "content" | "note" | undefined },
+  partsOf = markedParts,
 ): Part[] => {
-  const { media, strictContent: strict = false, onLeftOut, server } = options;
+  const { media, strictContent: strict = false, audience, onLeftOut } = options;
   const file = media === "note" ? () => undefined : format.file;
-  return mapParts(parts, { ...format, file }, { strict, server, onLeftOut });
+  const place = { strict, server: result.server, onLeftOut };
+  return mapParts(partsOf(result, audience), { ...format, file }, place);
 };
 
 /** Parts that providers treat as a file: separate blocks and embedded resources. */
@@ -261,7 +257,7 @@ export function promptTurns<Part>(
   return messages.map(({ role, content }) => {
     const blocks: readonly ContentBlock[] = Array.isArray(content) ? content : [content];
     const texts: string[] = [];
-    const parts = blocks.map(toContentPart).map((part) => {
+    const parts = toContentParts(blocks).map((part) => {
       const file = role === "user" && textOf(part) === undefined ? format.file(part) : undefined;
       if (file !== undefined) return file;
       const text = textOf(part) ?? noteOrThrow(part, place);

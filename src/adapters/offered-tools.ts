@@ -1,57 +1,24 @@
 /** The tools that are offered to a model, each with a schema that the provider of the model accepts. */
-import type { ToolFilters } from "../catalog/filters/filters.js";
-import {
-  CALL_TOOL_NAME,
-  SEARCH_TOOLS_NAME,
-  searchDefinition,
-  type ToolDefinition,
-} from "../catalog/search/deferred-tools.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
-import {
-  type CompactOption,
-  type CompactOptions,
-  compactDerived,
-  compactDescription,
-  descriptionChange,
-  readCompact,
-} from "../schema/derive/compact-schema.js";
-import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
-import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../catalog/search/deferred-tools.js";
+import { ConfigError, type ConfigIssue, ToolportError } from "../errors/toolport-error.js";
+import type { ToolInfo } from "../model/tool-info.js";
+import { descriptionChange, readCompact, type WithCompact } from "../schema/derive/compact-schema.js";
+import type { SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import { OfferedTool } from "../schema/derive/offered-tool.js";
+import type { ToolsOptions } from "../toolport.js";
+import { pushTo } from "../util/collections.js";
 import { oncePerObject } from "../util/concurrency.js";
+import { toAsciiName } from "../util/look-alikes.js";
+import { cutText, firstSentence } from "../util/text.js";
+import { sanitiseText } from "../util/visible-text.js";
+import { groupByWords, type WordGroup } from "../util/word-groups.js";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Which tools a model sees and may call. */
-export interface ToolSelection extends ToolFilters {
+export interface ToolSelection extends Pick<ToolsOptions, "only" | "except" | "filter"> {
   /** Only the tools of these servers. @default all */
   readonly servers?: readonly string[] | undefined;
-}
-
-/**
- * The form of the schemas of a framework's tools: `"portable"`, which OpenAI, Anthropic and Gemini all accept;
- * `"source"`, as the server published it; or the form of one provider.
- */
-export type SchemaForm = SchemaTarget | "source";
-
-export interface SchemaFormOptions {
-  /**
-   * The form of the schemas that models see. With every form, arguments are converted back and checked against the original
-   * schema of the server.
-   * @default "portable"
-   * @example
-   * ```ts
-   * { schema: "source" } // exactly what the server published; some providers reject parts of it
-   * ```
-   */
-  readonly schema?: SchemaForm | undefined;
-}
-
-/** @throws ConfigError for an unknown form; the message lists the names */
-export function targetOf(form: SchemaForm = "portable"): SchemaTarget {
-  if (form === "source") return "plain";
-  checkTarget(form, ["source"]);
-  return form;
 }
 
 /** How the schema of one tool was changed for a provider. */
@@ -68,60 +35,10 @@ export interface SchemaReport {
 /** Called for every tool whose schema had to be changed, or could not be made strict. */
 export type OnSchemaChange = (report: SchemaReport) => void;
 
-/** A tool for a model. A class with lazy fields: there may be thousands of tools, and few of them are used. */
-export class OfferedTool {
-  #derived: DerivedSchema | undefined;
-
-  constructor(
-    readonly tool: ToolInfo,
-    readonly target: SchemaTarget,
-    /** How schema and description are shortened; undefined: not at all. Nothing is for `plain`. */
-    readonly compact?: CompactOptions | undefined,
-  ) {}
-
-  /** Derived on first use. */
-  get derived(): DerivedSchema {
-    this.#derived ??= this.#derive();
-    return this.#derived;
-  }
-
-  /** The description of the tool for models. */
-  get description(): string | undefined {
-    const { description } = this.tool;
-    return this.compact === undefined || this.target === "plain"
-      ? description
-      : compactDescription(description, this.compact);
-  }
-
-  #derive(): DerivedSchema {
-    const derived = derivedSchemaOf(this.tool, this.target);
-    return this.compact === undefined ? derived : compactDerived(derived, this.target, this.compact);
-  }
-}
-
-/** Adds the schema that the server published. Not enumerable: copies and serialised forms of the metadata leave it out. */
-export function withSourceSchema<Metadata extends object>(
-  metadata: Metadata,
-  { inputSchema }: ToolInfo,
-): Metadata {
-  return Object.defineProperty(metadata, "inputSchema", { value: inputSchema });
-}
-
-/** Cache of derived schemas by original, which never changes once listed. `plain` schemas are not derived and not stored. */
-const derivedSchemas = oncePerObject((_original: JsonSchema) => new Map<SchemaTarget, DerivedSchema>());
-
-export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget): DerivedSchema {
-  if (target === "plain") return deriveSchema(inputSchema, target);
-  const byTarget = derivedSchemas(inputSchema);
-  const derived = byTarget.get(target) ?? deriveSchema(inputSchema, target);
-  byTarget.set(target, derived);
-  return derived;
-}
-
-export interface OfferOptions extends WithForModel {
-  readonly target: SchemaTarget;
+/** The options of all functions that return tools for a request: which tools, and how their schemas are changed. */
+export interface OfferOptions extends ToolSelection, WithCompact, WithForModel {
+  /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
-  readonly compact?: CompactOption | undefined;
 }
 
 /** The tools that a model may call, or those that `deferTools` hides and a search finds. */
@@ -145,13 +62,15 @@ export const selectedTools = (
  */
 export async function offeredTools(
   toolport: ToolSource,
-  selection: ToolSelection,
-  { target, onChange, compact, forModel, deferred = false }: OfferOptions & { readonly deferred?: boolean },
+  options: OfferOptions,
+  target: SchemaTarget,
+  deferred = false,
 ): Promise<OfferedTool[]> {
-  const steps = readCompact(compact);
-  const listed = await selectedTools(toolport, selection, deferred);
+  const { onChange } = options;
+  const steps = readCompact(options.compact);
+  const listed = await selectedTools(toolport, options, deferred);
   // The list of hidden tools is never shown alone.
-  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except: selection.except });
+  const tools = deferred ? listed : withReader(toolport, listed, options);
   const offered = tools.map((tool) => new OfferedTool(tool, target, steps));
   if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");
@@ -168,8 +87,11 @@ export async function offeredTools(
 /** How a model finds the tools that `deferTools` hides. */
 export type DeferredTools = (typeof DEFERRED_TOOLS)[number];
 
-/** What a model does with the tools that it finds. */
-export const CALL_BY_NAME = "then call what you find by its name";
+/** The search for deferred tools, which a model then calls by their names. */
+export const searchDefinition = (servers: readonly string[]) =>
+  deferredTools(servers, "then call what you find by its name")[0];
+
+export type SearchDefinition = ReturnType<typeof searchDefinition>;
 
 const DEFERRED_TOOLS = ["native", "client", "own"] as const;
 
@@ -195,25 +117,26 @@ export interface DeferredOffer {
   /** Loaded by a search. */
   readonly hidden: readonly OfferedTool[];
   /** The search that Toolport answers. */
-  readonly search: ToolDefinition | undefined;
+  readonly search: SearchDefinition | undefined;
 }
 
 /** Lists the tools for a request. `search_tools` and `call_tool` are left out if the provider has a search. */
 export async function offerTools(
   toolport: ToolSource,
-  selection: ToolSelection,
-  { deferred = "own", ...offer }: OfferOptions & { readonly deferred: DeferredTools | undefined },
+  options: OfferOptions & DeferredOptions,
+  target: SchemaTarget,
 ): Promise<DeferredOffer> {
+  const { deferred = "own" } = options;
   checkDeferred(deferred, DEFERRED_TOOLS);
-  const all = await offeredTools(toolport, selection, offer);
+  const all = await offeredTools(toolport, options, target);
   if (deferred === "own") return { shown: all, hidden: [], search: undefined };
-  const hidden = await offeredTools(toolport, selection, { ...offer, deferred: true });
+  const hidden = await offeredTools(toolport, options, target, true);
   const servers = [...new Set(hidden.map(({ tool }) => tool.server))];
   const isSearched = deferred === "client" && hidden.length > 0;
   return {
     shown: withoutSearch(all, hidden, ({ tool }) => tool.name),
     hidden,
-    search: isSearched ? searchDefinition(servers, CALL_BY_NAME) : undefined,
+    search: isSearched ? searchDefinition(servers) : undefined,
   };
 }
 
@@ -231,7 +154,7 @@ export function withoutSearch<Tool>(
 /** @throws ConfigError if `deferred` is not one of the values that an adapter knows */
 export function checkDeferred(deferred: string, names: readonly string[]): void {
   if (names.includes(deferred)) return;
-  throw wrongOption("deferred", `must be one of ${names.join(", ")}`);
+  throw wrongOptions({ path: "deferred", message: `must be one of ${names.join(", ")}` });
 }
 
 /** The callers of one tool; undefined if the option does not say. */
@@ -245,12 +168,98 @@ export function callersOf<Caller extends string>(
   if (callers === undefined) return undefined;
   const isName = (name: unknown) => typeof name === "string" && name !== "";
   if (Array.isArray(callers) && callers.length > 0 && callers.every(isName)) return [...callers];
-  throw wrongOption("allowedCallers", `must name at least one caller for the tool ${tool.name}, or none`);
+  const message = `must name at least one caller for the tool ${tool.name}, or none`;
+  throw wrongOptions({ path: "allowedCallers", message });
 }
 
-const wrongOption = (path: string, message: string): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    issues: [{ path, message }],
-    next: "Correct the option named above",
+export const wrongOptions = (...issues: readonly ConfigIssue[]): ConfigError =>
+  new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the options named above" });
+
+/** Some tools of one server. */
+export interface ToolGroup {
+  /** Unique, in the characters that every provider accepts. */
+  readonly name: string;
+  /** What a model reads before it loads the tools. */
+  readonly description: string;
+  readonly tools: readonly ToolInfo[];
+}
+
+/** OpenAI advises fewer than 10 functions: https://platform.openai.com/docs/guides/tools-tool-search */
+const MAX_TOOLS = 9;
+const MAX_NAME = 64;
+const MAX_DESCRIPTION = 160;
+const MAX_SHOWN_NAME = 64;
+/** A server with many groups repeats its description in each of them. */
+const MAX_REPEATED = 60;
+
+/**
+ * One group for each server; a server with 10 or more tools is split by the first words of their names. Connects no server: the
+ * description is the first sentence of the instructions if the server is connected, else the names of the tools.
+ */
+export async function groupTools(toolport: ToolSource, tools: readonly ToolInfo[]): Promise<ToolGroup[]> {
+  const byServer = new Map<string, ToolInfo[]>();
+  for (const tool of tools) pushTo(byServer, tool.server, tool);
+  const about = await aboutServers(toolport, [...byServer.keys()]);
+  const taken = new Set(tools.map(({ name }) => name));
+  return [...byServer].flatMap(([server, ofServer]) => {
+    const parts = groupByWords(ofServer, ({ sourceName }) => sourceName, MAX_TOOLS);
+    return parts.map((part) => ({
+      name: uniqueName([server, ...part.words], taken),
+      description: describe(part, { server, about: about.get(server) ?? "", isOnly: parts.length === 1 }),
+      tools: part.items,
+    }));
   });
+}
+
+function describe(
+  { words, items, labels }: WordGroup<ToolInfo>,
+  { server, about, isOnly }: { server: string; about: string; isOnly: boolean },
+): string {
+  if (isOnly && about !== "") return about;
+  const named = cutText(
+    labels.map((label, at) => label || shownName(items[at]!)).join(", "),
+    MAX_DESCRIPTION,
+  );
+  const which = words.length > 0 ? `${cutText(words.join(" "), MAX_REPEATED)}: ${named}` : named;
+  if (about !== "") return `${cutText(about, MAX_REPEATED)} (${which})`;
+  return `${server}${words.length > 0 ? " " : ": "}${which}`;
+}
+
+/** The name on the server, which may contain anything. */
+const shownName = ({ sourceName }: ToolInfo): string =>
+  cutText(sanitiseText(sourceName.slice(0, 256)).text.replace(/\s+/g, " ").trim(), MAX_SHOWN_NAME);
+
+/** A name in the characters of OpenAI's namespaces that no tool and no other group has. */
+function uniqueName(parts: readonly string[], taken: Set<string>): string {
+  const plain = parts.map((part) => toAsciiName(part.slice(0, 256)) || "tools").join("_");
+  let name = plain.slice(0, MAX_NAME);
+  for (let copy = 2; taken.has(name); copy += 1) name = `${plain.slice(0, MAX_NAME - 5)}_${copy}`;
+  taken.add(name);
+  return name;
+}
+
+/** The descriptions that were used first: a change would invalidate the prompt cache in the middle of a conversation. */
+const descriptionsOf = oncePerObject((_source: ToolSource) => new Map<string, string>());
+
+/** The first sentence of the instructions of every connected server, sanitised and scanned; others get an empty text. */
+async function aboutServers(
+  toolport: ToolSource,
+  servers: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const descriptions = descriptionsOf(toolport);
+  const others = servers.filter((server) => !descriptions.has(server));
+  if (others.length === 0) return descriptions;
+  const { servers: states = {} } = toolport.snapshot?.() ?? {};
+  await Promise.all(
+    others.map(async (server) => {
+      if (states[server]?.state !== "ready") return void descriptions.set(server, "");
+      const section = await toolport.instructions?.({ servers: [server] }).catch((error: unknown) => {
+        // The server was removed in the meantime.
+        if (!ToolportError.isInstance(error)) throw error;
+      });
+      const text = section?.slice(section.indexOf("\n") + 1) ?? "";
+      descriptions.set(server, firstSentence(text, MAX_DESCRIPTION));
+    }),
+  );
+  return descriptions;
+}

@@ -2,29 +2,24 @@
 import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError, SuspensionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
-import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import {
   isSuspended,
   type ResumeInput,
   type ResumeOptions,
   type Suspended,
 } from "../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
+import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
-import { isRecord } from "../util/json.js";
+import { derivedSchemaOf } from "../schema/derive/offered-tool.js";
+import { definedFields, isRecord } from "../util/json.js";
+import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
 import { sha256 } from "../util/text.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
-import {
-  type AudienceRule,
-  type ContentOptions,
-  type ResultContent,
-  resultParts,
-  textPart,
-} from "./model-content.js";
-import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";
-import { resumeTool, type ToolSource } from "./tool-source.js";
+import { type AudienceRule, type ContentOptions, resultParts, textPart } from "./model-content.js";
+import { selectedTools, type ToolSelection } from "./offered-tools.js";
+import { resumeTool, type SuspendOptions, type ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
 const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
@@ -110,12 +105,6 @@ export type WithSuspend<Options> = Omit<Options, "suspend"> & {
   readonly suspend: true | SuspendCallsOptions;
 };
 
-/** A call that waits for a person. */
-interface SuspendedOutcome {
-  readonly call: RequestedCall;
-  readonly suspended: Suspended;
-}
-
 export interface CallOutcome {
   readonly call: RequestedCall;
   readonly parts: readonly ContentPart[];
@@ -125,6 +114,9 @@ export interface CallOutcome {
   /** The tools that a search of the provider found; `parts` is empty then. */
   readonly found?: readonly ToolInfo[] | undefined;
 }
+
+/** With `suspended`, the call waits for a person. */
+type AnyOutcome = CallOutcome | { readonly call: RequestedCall; readonly suspended: Suspended };
 
 /** What an adapter knows about the calls of its provider. */
 interface RunRules {
@@ -143,17 +135,14 @@ async function runCalls(
   toolport: ToolSource,
   calls: readonly RequestedCall[],
   options: AnyRunOptions & RunRules,
-): Promise<(CallOutcome | SuspendedOutcome)[]> {
+): Promise<AnyOutcome[]> {
   if (calls.length === 0) return [];
   const { servers, only, except, filter, isSearch = () => false } = options;
   const listed = await selectedTools(toolport, options);
   const callable = withReader(toolport, listed, options);
   const byName = new Map(callable.map((tool) => [tool.name, tool]));
-  const fitParts = createFitter(
-    toolport,
-    options.forModel,
-    (options.offered ?? byName).has(READ_ARTIFACT_NAME),
-  );
+  const canRead = (options.offered ?? byName).has(READ_ARTIFACT_NAME);
+  const fitParts = createFitter(toolport, options.forModel, canRead);
   // A provider's search makes deferred tools callable by their own names.
   if (calls.some((call) => !byName.has(call.name) && !isSearch(call)))
     for (const tool of await selectedTools(toolport, options, true)) byName.set(tool.name, tool);
@@ -163,13 +152,9 @@ async function runCalls(
   const suspends = await suspendOptions(wanted, options.suspend);
   const context: CallContext = { toolport, byName, isOpen, isSearch, options, fitParts };
   // Wait for all calls before one failure ends the run, so that none continues in the background.
-  const outcomes = await Promise.allSettled(
-    wanted.map((call, index) => answerCall(call, context, suspends?.[index])),
-  );
-  return outcomes.map((outcome) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value;
-  });
+  const running = wanted.map((call, index) => answerCall(call, context, suspends?.[index]));
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }
 
 /** Options of a run, with or without `suspend`. */
@@ -186,7 +171,14 @@ async function suspendOptions(
   const uses = new Map<string, number>();
   return Promise.all(
     calls.map(async ({ id, name }) => {
-      if (id === undefined || id === "") throw callWithoutId(name);
+      if (id === undefined || id === "")
+        throw new SuspensionError({
+          code: "NOT_OFFERED",
+          tool: name,
+          what: "The model gave its call no id, so that suspend.key cannot name the call",
+          next: "Use suspend: true, which needs no ids",
+          outcome: "unsent",
+        });
       // A response may contain the same id twice.
       const use = uses.get(id) ?? 0;
       uses.set(id, use + 1);
@@ -194,15 +186,6 @@ async function suspendOptions(
     }),
   );
 }
-
-const callWithoutId = (tool: string): SuspensionError =>
-  new SuspensionError({
-    code: "NOT_OFFERED",
-    tool,
-    what: "The model gave its call no id, so that suspend.key cannot name the call",
-    next: "Use suspend: true, which needs no ids",
-    outcome: "unsent",
-  });
 
 interface CallContext {
   readonly toolport: ToolSource;
@@ -218,13 +201,18 @@ async function answerCall(
   call: RequestedCall,
   context: CallContext,
   suspend: SuspendOptions | undefined,
-): Promise<CallOutcome | SuspendedOutcome> {
+): Promise<AnyOutcome> {
   const { toolport, byName, isOpen, isSearch, options, fitParts } = context;
   const tool = byName.get(call.name);
   try {
     if (isSearch(call)) return await answerSearch(call, context);
     if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
-      throw notOffered(call.name, [...byName.keys()]);
+      throw new CatalogError({
+        code: "TOOL_NOT_FOUND",
+        tool: call.name,
+        what: `There is no tool named ${JSON.stringify(call.name)}`,
+        next: byName.size > 0 ? `Use one of: ${[...byName.keys()].slice(0, 20).join(", ")}` : undefined,
+      });
     const input = readArguments(call, tool);
     const form = options.offered?.get(call.name) ?? options.otherForm;
     const args = tool && form ? derivedSchemaOf(tool, form).unwrap(input) : input;
@@ -235,10 +223,7 @@ async function answerCall(
         : await toolport.callTool(call.name, args, { ...sent, suspend });
     if (isSuspended(result)) return { call, suspended: result };
     const { server, isError } = result;
-    const facts = { tool: calledTool(call.name, args), server, result };
-    const whole = resultParts(forCaller(call, result), options.audience);
-    // A program of the model reads everything; only what reaches its context has to fit.
-    const parts = isProgrammatic(call) ? whole : fitParts(whole, facts);
+    const parts = partsFor(call, result, { server, args, fitParts, options });
     return { call, parts, isError, server, tool: tool?.sourceName };
   } catch (error) {
     if (!ToolportError.isInstance(error)) throw error;
@@ -256,11 +241,25 @@ async function answerSearch(call: RequestedCall, { toolport, options }: CallCont
   return { call, parts: [], isError: false, found };
 }
 
-/** A program parses the result by the output schema of the tool, so it gets the structured content only. */
-const forCaller = (call: RequestedCall, result: ResultContent): ResultContent =>
-  isProgrammatic(call) && result.structuredContent !== undefined && result.isError !== true
-    ? { ...result, content: [] }
-    : result;
+interface ResultUse {
+  readonly server: string;
+  readonly args: unknown;
+  readonly fitParts: PartFitter;
+  readonly options: Pick<ContentOptions, "audience">;
+}
+
+/** What the caller gets of a result. Only what reaches the context of the model has to fit. */
+function partsFor(
+  call: RequestedCall,
+  result: ToolResult,
+  { server, args, fitParts, options: { audience } }: ResultUse,
+): readonly ContentPart[] {
+  if (!isProgrammatic(call))
+    return fitParts(resultParts(result, audience), { tool: calledTool(call.name, args), server, result });
+  // A program parses the result by the output schema of the tool, so it gets the structured content only.
+  const isParsed = result.structuredContent !== undefined && !result.isError;
+  return resultParts(isParsed ? { ...result, content: [] } : result, audience);
+}
 
 /** A model must not call a tool that is only for user interfaces. */
 async function isCallable(toolport: ToolSource, name: string): Promise<boolean> {
@@ -273,12 +272,11 @@ export function toCallOptions(
   options: Omit<CallToolOptions, "suspend">,
   id: string | undefined,
 ): CallToolOptions {
-  const { signal, timeoutMs, onProgress, idempotent, headers, context, applyDefaults } = options;
-  const { checkArguments, added } = options;
+  const { signal, timeoutMs, onProgress, idempotent, headers, context } = options;
+  const { applyDefaults, checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };
-  const limits = { signal, timeoutMs, onProgress, idempotent, headers, meta, context };
-  const fields = { ...limits, applyDefaults, checkArguments, added };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const sent = { signal, timeoutMs, onProgress, idempotent, headers, meta, context };
+  return definedFields({ ...sent, applyDefaults, checkArguments, added });
 }
 
 /** Throws `INVALID_ARGUMENTS` if they are not an object. */
@@ -304,14 +302,6 @@ function readArguments({ name, args }: RequestedCall, tool: ToolInfo | undefined
     issues: [{ path: "$", message: problem }],
   });
 }
-
-const notOffered = (name: string, offered: readonly string[]): CatalogError =>
-  new CatalogError({
-    code: "TOOL_NOT_FOUND",
-    tool: name,
-    what: `There is no tool named ${JSON.stringify(name)}`,
-    next: offered.length > 0 ? `Use one of: ${offered.slice(0, 20).join(", ")}` : undefined,
-  });
 
 /** Finds some of these tools, best first. */
 export async function searchAmong(
@@ -357,6 +347,12 @@ export interface ResumedRun<Message> extends SuspendedRun<Message> {
   readonly errors: ResumeFailure[];
 }
 
+/** How results are converted, and the options of `resume()`. */
+export type ResumeRunOptions<ContentRules> = Omit<ContentRules, "strictContent"> &
+  ResumeOptions &
+  WithForModel &
+  WithOfferedTools;
+
 /** What the user decided, by the token of the call. */
 export type ResumeAnswers = Readonly<Record<string, ResumeInput>>;
 
@@ -374,25 +370,20 @@ export async function runAndFormat<Message, Result, Beside>(
   options: AnyRunOptions & RunRules,
   format: RunFormat<Message, Result, Beside>,
 ): Promise<Message[] | SuspendedRun<Message>> {
-  const run = toSuspendedRun(await runCalls(toolport, calls, options), format);
-  return options.suspend ? run : run.messages;
-}
-
-/** Separates the calls that wait from the others. */
-function toSuspendedRun<Message, Result, Beside>(
-  outcomes: readonly (CallOutcome | SuspendedOutcome)[],
-  format: RunFormat<Message, Result, Beside>,
-): SuspendedRun<Message> {
-  const pending = outcomes.flatMap((outcome, index): PendingCall[] =>
-    "suspended" in outcome ? [{ ...outcome.suspended, call: outcome.call, index }] : [],
-  );
-  const over = outcomes.filter((outcome): outcome is CallOutcome => !("suspended" in outcome));
-  const converted = over.map((outcome) => format.convert(outcome));
-  const messages = format.join(
-    converted.map(({ result }) => result),
-    converted.flatMap(({ beside }) => beside),
-  );
-  return { messages, pending };
+  const pending: PendingCall[] = [];
+  const results: Result[] = [];
+  const besides: Beside[] = [];
+  for (const [index, outcome] of (await runCalls(toolport, calls, options)).entries()) {
+    if ("suspended" in outcome) {
+      pending.push({ ...outcome.suspended, call: outcome.call, index });
+      continue;
+    }
+    const { result, beside } = format.convert(outcome);
+    results.push(result);
+    besides.push(...beside);
+  }
+  const messages = format.join(results, besides);
+  return options.suspend ? { messages, pending } : messages;
 }
 
 /** Continues the calls that have an answer, and inserts their results at the place of the calls. */
@@ -416,20 +407,19 @@ export async function resumeRun<Message, Result, Beside>(
   const waiting: PendingCall[] = [];
   const errors: ResumeFailure[] = [];
   const calls = [...pending].sort((a, b) => a.index - b.index);
-  const resume = resumeOptions(options);
   const fitParts = createFitter(toolport, options.forModel, offered?.has(READ_ARTIFACT_NAME) ?? true);
   const outcomes = await Promise.all(
     calls.map(({ token }) =>
       Object.hasOwn(answers, token)
-        ? resumeCall(toolport, { token, answer: answers[token], options: resume })
+        ? resumeCall(toolport, { token, answer: answers[token], options: resumeOptions(options) })
         : undefined,
     ),
   );
-  for (const [place, { call, index, ...suspended }] of calls.entries()) {
+  for (const [place, pendingCall] of calls.entries()) {
     const outcome = outcomes[place];
-    const { token, server, tool } = suspended;
+    const { call, index, token, server, tool } = pendingCall;
     if (outcome === undefined || "error" in outcome) {
-      waiting.push(calls[place]!);
+      waiting.push(pendingCall);
       if (outcome !== undefined) errors.push({ token, error: outcome.error });
       continue;
     }
@@ -437,15 +427,13 @@ export async function resumeRun<Message, Result, Beside>(
       waiting.push({ ...outcome.next, call, index });
       continue;
     }
-    const facts = { tool: calledTool(call.name, call.args), server };
-    const partsOf = (result: ToolResult) => {
-      const parts = resultParts(forCaller(call, result), options.audience);
-      return isProgrammatic(call) ? parts : fitParts(parts, { ...facts, result });
-    };
-    const answer: Pick<CallOutcome, "parts" | "isError"> =
+    const answer =
       "note" in outcome
         ? { parts: [textPart(outcome.note)], isError: true }
-        : { parts: partsOf(outcome.result), isError: outcome.result.isError };
+        : {
+            parts: partsFor(call, outcome.result, { server, args: call.args, fitParts, options }),
+            isError: outcome.result.isError,
+          };
     const converted = format.convert({ call, server, tool, ...answer });
     results.splice(index - waiting.length, 0, converted.result);
     beside.push(...converted.beside);
@@ -485,6 +473,4 @@ export async function resumeCall(
 
 /** The options of `resume()` among those of an adapter. */
 export const resumeOptions = ({ signal, timeoutMs, onProgress, context }: ResumeOptions): ResumeOptions =>
-  Object.fromEntries(
-    Object.entries({ signal, timeoutMs, onProgress, context }).filter(([, value]) => value !== undefined),
-  );
+  definedFields({ signal, timeoutMs, onProgress, context });

@@ -30,6 +30,9 @@ export interface ToolSource
   resumeTool?(token: string, answer?: ResumeInput, options?: ResumeOptions): Promise<ToolResult | Suspended>;
 }
 
+/** What a call is suspended with. */
+export type SuspendOptions = Exclude<SuspendCallOptions["suspend"], true>;
+
 /** Continues a waiting call of a model. */
 export const resumeTool = (
   source: ToolSource,

@@ -3,13 +3,13 @@
 import { compileFilter } from "../catalog/filters/filters.js";
 import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import { CatalogError } from "../errors/toolport-error.js";
-import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendCallOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { textResult, toOwnInfo } from "../port/own-tools/own-tools.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
+import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
 import { estimateTokens } from "../util/text.js";
 import type {
   CodeCall,

@@ -23,6 +23,16 @@ export function formatPath(root: string, path: ConfigPath): string {
   return `${root}${path.map(segment).join("")}`;
 }
 
+/** Undoes {@link formatPath}, except that a long key stays cut. */
+export function parsePath(path: string): (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (const [, plain, index, quoted] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)) {
+    if (index !== undefined) keys.push(Number(index));
+    else keys.push(quoted === undefined ? plain! : (JSON.parse(quoted) as string));
+  }
+  return keys;
+}
+
 /** The problems found so far. Messages contain names only, never values, which may be secrets. */
 export class ConfigIssues {
   readonly #issues: ConfigIssue[] = [];

@@ -151,14 +151,13 @@ const shownUri = (uri: string): string =>
     ? `${uri.slice(0, MAX_DATA_URI)}… (${uri.length} characters)`
     : uri;
 
-/** A short note: type, URI and size of the content. */
-export const partNote = (part: ContentPart): string => describePart(part, "");
-
-/** The same for a part whose bytes are not sent to the model at all. */
-export const leftOutNote = (part: ContentPart): string => describePart(part, ", left out");
-
-/** @param suffix after the description of bytes */
-function describePart(part: ContentPart, suffix: string): string {
+/**
+ * A short note: type, URI and size of the content.
+ *
+ * @param isLeftOut the bytes are not sent to the model at all
+ */
+export function partNote(part: ContentPart, isLeftOut = false): string {
+  const leftOut = isLeftOut ? ", left out" : "";
   switch (part.kind) {
     case "text":
       return part.text;
@@ -166,9 +165,9 @@ function describePart(part: ContentPart, suffix: string): string {
       return `Resource: ${shownUri(part.uri)}\n${part.text}`;
     case "image":
     case "audio":
-      return `[${bytesNote(part)}${suffix}]`;
+      return `[${bytesNote(part)}${leftOut}]`;
     case "blob-resource":
-      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}${suffix})`;
+      return `Resource: ${shownUri(part.uri)} (${bytesNote(part)}${leftOut})`;
     case "bare-resource":
       return `Resource: ${shownUri(part.uri)}`;
     case "link": {

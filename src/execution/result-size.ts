@@ -1,6 +1,5 @@
 /** Limits the size of results: larger ones are truncated, or their largest blocks are replaced by artifacts. */
-import type { ToolInfo } from "../model/tool-info.js";
-import { compileNames } from "../util/glob.js";
+import { limitByName } from "../util/glob.js";
 import type { Artifacts } from "./artifacts/artifact-store.js";
 import { payloadOf } from "./artifacts/result-payload.js";
 import type { CallStep, ToolCall } from "./tool-call.js";
@@ -52,11 +51,11 @@ export function resultSizeStep(
 ): CallStep {
   const { bytes, mode, onSpill, tools, read }: ResultSizeOptions =
     typeof options === "number" ? { bytes: options, mode: "truncate" } : options;
-  const limitOf = limitByTool(bytes, tools);
+  const limitOf = limitByName(bytes, tools);
   return (next) => async (call) => {
     const answer = await next(call);
     const { result } = answer;
-    const limit = limitOf(call.tool);
+    const limit = limitOf(call.tool.name, call.tool.sourceName);
     if (isSmall(result, limit)) return answer;
     const { spillResult, truncateResult } = await import("./artifacts/limit-result.js");
     const kept = read === true ? artifacts?.() : undefined;
@@ -74,21 +73,6 @@ export function resultSizeStep(
     // Many small blocks may still exceed the limit.
     return { ...answer, result: truncateResult(rest, limit, { notes, keep }) };
   };
-}
-
-/** The limit of each tool: that of its exact name, of the first wildcard that matches, or else the general one. */
-export function limitByTool(
-  bytes: number,
-  tools: Readonly<Record<string, number>> = {},
-): (tool: Pick<ToolInfo, "name" | "sourceName">) => number {
-  const exact = new Map(Object.entries(tools));
-  if (exact.size === 0) return () => bytes;
-  const globs = [...exact].map(([name, limit]) => ({ matches: compileNames([name]), limit }));
-  return ({ name, sourceName }) =>
-    exact.get(name) ??
-    exact.get(sourceName) ??
-    globs.find(({ matches }) => matches(name) || matches(sourceName))?.limit ??
-    bytes;
 }
 
 /** Fast check that is enough for most results. */

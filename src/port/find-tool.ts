@@ -2,10 +2,10 @@
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { withheldError } from "../catalog/safety/examine-lists.js";
-import { lookOf } from "../catalog/safety/look-alikes.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/toolport-error.js";
+import { lookOf } from "../util/look-alikes.js";
 import { didYouMean, suggest } from "../util/suggest.js";
 import { onSharedAbort } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";

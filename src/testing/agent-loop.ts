@@ -100,11 +100,9 @@ export async function runAgentLoop(options: AgentLoopOptions): Promise<AgentRun>
 }
 
 async function runCalls(calls: readonly AgentCall[], options: AgentLoopOptions): Promise<AgentAnswer[]> {
-  const outcomes = await Promise.allSettled(calls.map((call) => runCall(call, options)));
-  return outcomes.map((outcome) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value;
-  });
+  const running = calls.map((call) => runCall(call, options));
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }
 
 /** Passes a failed call to the model as a result, as agent frameworks do. */

@@ -87,13 +87,8 @@ export function trackServer(server: Server, state: SharedState, era: Connected["
   return server;
 }
 
-function capabilitiesOf({
-  tools,
-  resources,
-  resourceTemplates,
-  prompts,
-  capabilities,
-}: TestServerDefinition): ServerCapabilities {
+function capabilitiesOf(definition: TestServerDefinition): ServerCapabilities {
+  const { tools, resources, resourceTemplates, prompts, capabilities } = definition;
   const completed = [...Object.values(resourceTemplates ?? {}), ...Object.values(prompts ?? {})];
   return {
     ...(tools && { tools: { listChanged: true } }),
@@ -138,7 +133,13 @@ async function callTool(
       signal: request.mcpReq.signal,
       server,
       request,
-      progress: (value, total, message) => reportProgress(request, { value, total, message }),
+      async progress(value, total, message) {
+        const progressToken = request.mcpReq._meta?.progressToken;
+        if (progressToken === undefined) return;
+        const amount = { progress: value, ...(total !== undefined && { total }) };
+        const params = { progressToken, ...amount, ...(message !== undefined && { message }) };
+        await request.mcpReq.notify({ method: "notifications/progress", params });
+      },
     });
     if (typeof answer === "string") return { content: [{ type: "text", text: answer }] };
     if (Array.isArray(answer)) return { content: answer };
@@ -156,23 +157,6 @@ function withText(result: Result): Result {
 }
 
 const failed = (text: string): Result => ({ content: [{ type: "text", text }], isError: true });
-
-async function reportProgress(
-  request: ServerContext,
-  { value, total, message }: { value: number; total?: number | undefined; message?: string | undefined },
-): Promise<void> {
-  const progressToken = request.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return;
-  await request.mcpReq.notify({
-    method: "notifications/progress",
-    params: {
-      progressToken,
-      progress: value,
-      ...(total !== undefined && { total }),
-      ...(message !== undefined && { message }),
-    },
-  });
-}
 
 function serveResources(sdk: ServerSdk, server: Server, state: SharedState): void {
   server.setRequestHandler("resources/list", () => ({

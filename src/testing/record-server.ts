@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseServerEntry } from "../config/parse-servers.js";
-import { CONNECTION_TAP, type ConnectionTap, type TransportKind } from "../config/server-config.js";
-import type { HeadersOption, ServerEntry } from "../config/server-entry.js";
+import { CONNECTION_TAP, type ConnectionTap } from "../config/server-config.js";
+import type { HttpServerEntry, ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/toolport-error.js";
 import { isSecretName } from "../telemetry/logger.js";
 import { callSafely } from "../util/callbacks.js";
@@ -57,29 +57,26 @@ export function recordServer<Entry extends ServerEntry>(
         const shown = secrets.redact(message);
         const recorded = options.redact === undefined ? shown : options.redact(shown);
         const from = direction === "sent" ? "client" : "server";
-        return recorded && recordingLine({ connection, atMs, from, message: recorded });
+        const line: RecordedMessage | undefined = recorded && { connection, atMs, from, message: recorded };
+        return line && `${JSON.stringify(line)}\n`;
       });
     };
   };
-  const headers = (entry as { headers?: HeadersOption }).headers;
+  const { headers } = entry as Pick<HttpServerEntry, "headers">;
   return {
     ...entry,
-    ...(typeof headers === "function" && { headers: collectSecrets(headers, secrets) }),
+    // Headers from a function are secrets too; they are known only after each call.
+    ...(typeof headers === "function" && { headers: async () => secrets.add(await headers()) }),
     [CONNECTION_TAP]: tap,
   };
 }
 
-/** Headers from a function are secrets too; they are known only after each call. */
-function collectSecrets(read: Extract<HeadersOption, () => unknown>, secrets: Secrets): HeadersOption {
-  return async () => {
-    const values = await read();
-    secrets.add(values);
-    return values;
-  };
-}
-
 /** Writes synchronously: when a call returns, its messages are in the file, and no file stays open. */
-function createWriter(file: string | URL, kind: TransportKind, onError: (error: Error) => void) {
+function createWriter(
+  file: string | URL,
+  transport: Recording["transport"],
+  onError: (error: Error) => void,
+) {
   const path = typeof file === "string" ? file : fileURLToPath(file);
   let state: "new" | "open" | "broken" = "new";
   return (makeLine: () => string | undefined): void => {
@@ -87,9 +84,10 @@ function createWriter(file: string | URL, kind: TransportKind, onError: (error: 
     try {
       const line = makeLine() ?? "";
       if (state === "new") {
+        const header = { format: FORMAT, version: VERSION, transport, recordedAt: new Date().toISOString() };
         mkdirSync(dirname(path), { recursive: true });
         // Readable only by this user: messages may contain anything.
-        appendFileSync(path, recordingHeader(kind) + line, { flag: "w", mode: 0o600 });
+        appendFileSync(path, `${JSON.stringify(header)}\n${line}`, { flag: "w", mode: 0o600 });
         state = "open";
       } else if (line !== "") {
         appendFileSync(path, line);
@@ -130,20 +128,13 @@ export interface RecordedMessage {
 /** The recorded traffic of one server. */
 export interface Recording {
   /** The transport of the server. */
-  readonly transport: TransportKind;
+  readonly transport: ReturnType<typeof parseServerEntry>["kind"];
   /** When the recording started, in ISO 8601. */
   readonly recordedAt: string;
   /** The protocol era; undefined if no handshake was completed. */
   readonly era: "legacy" | "modern" | undefined;
   readonly messages: readonly RecordedMessage[];
 }
-
-function recordingHeader(transport: TransportKind): string {
-  const header = { format: FORMAT, version: VERSION, transport, recordedAt: new Date().toISOString() };
-  return `${JSON.stringify(header)}\n`;
-}
-
-const recordingLine = (message: RecordedMessage): string => `${JSON.stringify(message)}\n`;
 
 /**
  * Reads a recording, to inspect it or to change it before replay.
@@ -178,11 +169,9 @@ export async function readRecording(file: string | URL): Promise<Recording> {
   return { transport: header.transport, recordedAt: header.recordedAt, era: eraOf(messages), messages };
 }
 
-interface Header {
-  format: unknown;
-  version: unknown;
-  transport: TransportKind;
-  recordedAt: string;
+interface Header extends Pick<Recording, "transport" | "recordedAt"> {
+  readonly format: unknown;
+  readonly version: unknown;
 }
 
 function readHeader(path: string, line: string): Header {
@@ -245,7 +234,8 @@ class Secrets {
     }
   }
 
-  add(values: Readonly<Record<string, string | undefined>>): void {
+  /** Returns the same values. */
+  add<Values extends Readonly<Record<string, string | undefined>>>(values: Values): Values {
     for (const [name, value = ""] of Object.entries(values)) {
       // A server that repeats `Authorization: Bearer abc` often repeats only the last part.
       for (const part of new Set([value, value.slice(value.lastIndexOf(" ") + 1)])) {
@@ -253,6 +243,7 @@ class Secrets {
       }
     }
     this.#redactValues = undefined;
+    return values;
   }
 
   /** A copy of the message without secrets. */
@@ -288,12 +279,8 @@ export function matchesRecorded(recorded: unknown, requested: unknown): boolean 
     return typeof requested === "string" && (recorded === requested || recorded.includes(GONE));
   }
   if (typeof recorded !== "object" || recorded === null) return recorded === requested;
-  if (
-    typeof requested !== "object" ||
-    requested === null ||
-    Array.isArray(recorded) !== Array.isArray(requested)
-  )
-    return false;
+  if (typeof requested !== "object" || requested === null) return false;
+  if (Array.isArray(recorded) !== Array.isArray(requested)) return false;
   const keys = new Set([...Object.keys(recorded), ...Object.keys(requested)]);
   return [...keys].every((key) => matchesRecorded(Reflect.get(recorded, key), Reflect.get(requested, key)));
 }

@@ -1,11 +1,13 @@
 /** Listens on this machine, and serves a test server in memory, over SSE, over WebSocket and over the standard streams of a process. */
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { buffer as readBytes, text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { JSONRPCMessage, McpRequestContext, Transport } from "@modelcontextprotocol/server";
@@ -17,6 +19,7 @@ import type {
   WebSocketServerEntry,
 } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
+import { loadOnce } from "../util/concurrency.js";
 import { buildServer, type SharedState, trackServer } from "./build-server.js";
 import type { TestServerEra } from "./test-server-definition.js";
 
@@ -84,11 +87,19 @@ export async function serveSse(
 ): Promise<TestStreamServer<HttpServerEntry>> {
   // Load before the first connection: a message that arrives during loading would be lost.
   await state.loadSdk();
-  const transports = new Map<string, SseServerTransport>();
+  const transports = new Map<string, Transport>();
 
   async function openStream(response: ServerResponse): Promise<void> {
     const session = randomUUID();
-    const transport = new SseServerTransport(response);
+    const transport: Transport = {
+      async start() {},
+      async send(message) {
+        response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+      },
+      async close() {
+        response.end();
+      },
+    };
     transports.set(session, transport);
     response.once("close", () => {
       transports.delete(session);
@@ -106,10 +117,9 @@ export async function serveSse(
   ): Promise<void> {
     const transport = transports.get(session ?? "");
     if (request.method !== "POST" || transport === undefined) return void response.writeHead(404).end();
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const message = await readText(request);
     response.writeHead(202).end();
-    transport.onmessage?.(JSON.parse(Buffer.concat(chunks).toString()) as JSONRPCMessage);
+    transport.onmessage?.(JSON.parse(message) as JSONRPCMessage);
   }
 
   const server = createServer((request, response) => {
@@ -123,28 +133,6 @@ export async function serveSse(
   const { address, close, dropConnections } = await listenOnLoopback(server, port);
   const url = `http://${address}/sse`;
   return { url, entry: { transport: "sse", url }, dropConnections, close };
-}
-
-/** The server's end of one stream. */
-class SseServerTransport implements Transport {
-  onmessage?: Transport["onmessage"];
-  onclose?: Transport["onclose"];
-  onerror?: Transport["onerror"];
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
-
-  async start(): Promise<void> {}
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    this.#response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
-  }
-
-  async close(): Promise<void> {
-    this.#response.end();
-  }
 }
 
 const PATH = "/mcp/ws";
@@ -222,12 +210,7 @@ export async function serveStdioBridge(
     const transport = new sdk.StdioServerTransport(socket, socket, { maxBufferSize: MAX_BUFFER_SIZE });
     serveConnection(state, transport, options).catch(() => socket.destroy());
   });
-  await new Promise<void>((resolve, reject) => {
-    listener.once("error", reject);
-    listener.listen(socketPath.path, resolve);
-  });
-
-  let closing: Promise<void> | undefined;
+  await once(listener.listen(socketPath.path), "listening");
   const command = process.execPath;
   const args = ["-e", STDIO_BRIDGE, socketPath.path];
   const dropConnections = () => {
@@ -241,15 +224,12 @@ export async function serveStdioBridge(
       return sockets.size;
     },
     dropConnections,
-    close() {
-      closing ??= (async () => {
-        const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-        dropConnections();
-        await closed;
-        await socketPath.remove();
-      })();
-      return closing;
-    },
+    close: loadOnce(async () => {
+      const closed = once(listener.close(), "close");
+      dropConnections();
+      await closed;
+      await socketPath.remove();
+    }),
   };
 }
 
@@ -276,22 +256,16 @@ socket.pipe(process.stdout);
 `;
 
 export async function listenOnLoopback(server: Server, port = 0) {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
-  let closing: Promise<void> | undefined;
+  await once(server.listen(port, "127.0.0.1"), "listening");
   return {
     /** Host and port. */
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     dropConnections: () => server.closeAllConnections(),
-    close(): Promise<void> {
-      closing ??= new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-      return closing;
-    },
+    close: loadOnce(async () => {
+      const closed = once(server.close(), "close");
+      server.closeAllConnections();
+      await closed;
+    }),
   };
 }
 
@@ -301,8 +275,7 @@ export async function toWebRequest(request: IncomingMessage, response: ServerRes
   response.once("close", () => {
     if (!response.writableFinished) disconnected.abort();
   });
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = await readBytes(request);
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
@@ -311,7 +284,7 @@ export async function toWebRequest(request: IncomingMessage, response: ServerRes
     method: request.method ?? "GET",
     headers,
     signal: disconnected.signal,
-    ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    ...(body.length > 0 && { body }),
   });
 }
 

@@ -45,3 +45,21 @@ export function compileNames(patterns: readonly string[]): (name: string) => boo
   const globs = [...exact].filter((pattern) => /[*?]/.test(pattern));
   return (name) => exact.has(name) || globs.some((glob) => matchesGlob(name, glob));
 }
+
+/**
+ * Returns the limit of something with one or two names: that of an exact name, of the first wildcard that matches, or else the general
+ * one.
+ */
+export function limitByName(
+  general: number,
+  limits: Readonly<Record<string, number>> = {},
+): (name: string, otherName?: string) => number {
+  const exact = new Map(Object.entries(limits));
+  if (exact.size === 0) return () => general;
+  const globs = [...exact].map(([pattern, limit]) => ({ matches: compileNames([pattern]), limit }));
+  return (name, otherName = name) =>
+    exact.get(name) ??
+    exact.get(otherName) ??
+    globs.find(({ matches }) => matches(name) || matches(otherName))?.limit ??
+    general;
+}

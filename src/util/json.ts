@@ -18,6 +18,25 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null;
 }
 
+/** The fields of an object that may be undefined are optional. */
+type Defined<Value> = {
+  [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Value[Key];
+} & {
+  [Key in keyof Value as undefined extends Value[Key] ? Key : never]?: Exclude<Value[Key], undefined>;
+};
+
+/** A copy without the fields that are undefined. */
+export const definedFields = <Value extends object>(fields: Value): Defined<Value> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Value>;
+
+/** Copies plain objects and lists; functions and instances of classes stay as they are. */
+export function copyPlain<Value>(value: Value): Value;
+export function copyPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => copyPlain(item));
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyPlain(item)]));
+}
+
 /** Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -33,6 +33,14 @@ export function cutText(text: string, characters: number): string {
   return `${text.slice(0, end).trimEnd()}…`;
 }
 
+/** The first sentence with a word in a text of several lines, which may be Markdown; cut to this many characters. */
+export function firstSentence(text: string, characters: number): string {
+  const line = text.split("\n").find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? "";
+  const plain = line.replace(/^[#>*\-\s]+/, "").trim();
+  const end = /[.!?](?=\s|$)/.exec(plain);
+  return cutText(end === null ? plain : plain.slice(0, end.index + 1), characters);
+}
+
 /** A search is five times as fast as a loop, and most texts are ASCII. */
 const NOT_ASCII = /[^\0-\x7f]/;
 
@@ -61,6 +69,37 @@ export const estimateTokens = (text: string): number => tokensOfBytes(utf8Length
 
 export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
+/** Letters, digits, other ASCII, and everything else. */
+const RUNS = /[a-zA-Z]+|[0-9]+|[ \t]+|[!-/:-@[-`{-~]+|[^\x20-\x7e\t]/gu;
+
+/**
+ * An upper estimate of tokens for short texts: ids, base64, numbers and rare scripts need more tokens than their size suggests. Measured
+ * with o200k: up to 5 % too low for the densest texts, up to twice as high for ordinary ones.
+ */
+export function tokenCeiling(text: string): number {
+  let tokens = 0;
+  for (const [run] of text.matchAll(RUNS)) tokens += tokensOfRun(run);
+  return Math.ceil(tokens);
+}
+
+function tokensOfRun(run: string): number {
+  const unit = run.codePointAt(0)!;
+  if (unit > 0xffff) return 4;
+  if (unit > 0x7ff) return isCommonScript(unit) ? 1.2 : 3;
+  if (unit > 0x7e) return 0.6;
+  // Usually part of the next word.
+  if (unit === 0x20 || unit === 0x09) return run.length > 1 ? 1 : 0;
+  if (unit < 0x20) return 1;
+  if (/^[0-9]/.test(run)) return Math.ceil(run.length / 3);
+  if (/^[A-Z]?[a-z]+$/.test(run)) return Math.ceil(run.length / 5);
+  if (/^[a-zA-Z]/.test(run)) return Math.ceil(run.length / 1.6);
+  return Math.ceil(run.length / (run.length > 6 ? 1.3 : 2.5));
+}
+
+/** Scripts from Devanagari to Thai, punctuation, and those of China, Japan and Korea. */
+const isCommonScript = (unit: number): boolean =>
+  unit >= 0x2000 ? unit < 0x2070 || (unit >= 0x3000 && unit < 0xd7b0) : unit >= 0x900 && unit < 0xe80;
+
 /** Returns 64 bits as 16 hexadecimal digits, synchronously and the same on every runtime. */
 export function hashText(text: string): string {
   let high = 0xdeadbeef;
@@ -81,6 +120,20 @@ const encoder = new TextEncoder();
 export async function sha256(text: string): Promise<string> {
   const digest = await globalThis.crypto.subtle.digest("SHA-256", encoder.encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** From the start of the Gregorian calendar to 1970. */
+const GREGORIAN_MS = 12_219_292_800_000;
+
+/** The time in a UUID of version 6 or 7, in milliseconds since 1970; undefined for anything else. */
+export function timeOfUuid(id: unknown): number | undefined {
+  if (typeof id !== "string") return undefined;
+  const [, high = "", middle = "", version, low = ""] =
+    /^([\da-f]{8})-([\da-f]{4})-([67])([\da-f]{3})-/i.exec(id) ?? [];
+  if (version === "7") return Number.parseInt(`${high}${middle}`, 16);
+  if (version !== "6") return undefined;
+  const sinceGregorian = Number(BigInt(`0x${high}${middle}${low}`) / 10_000n);
+  return sinceGregorian - GREGORIAN_MS;
 }
 
 /**

@@ -6,7 +6,7 @@ import { toLangChainTools } from "toolport/langchain";
 import { type OpenAIRunOptions, runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { tokenCeiling } from "../../src/adapters/for-model.js";
+import { tokenCeiling } from "../../src/util/text.js";
 import { failure } from "../support/failure.js";
 import { IMAGE, ISSUES, openLargeResults } from "./large-results-scene.js";
 

@@ -69,7 +69,7 @@ async function mapEverywhere(result: ToolResult, reads: readonly ContentBlock[] 
     for (const audience of ["respect", "ignore"] as const)
       expect(convert(result, { ...options, audience })).toBeDefined();
   for (const version of [5, 6, 7] as const)
-    for (const notes of [true, false]) toModelOutput(result, { version, notes });
+    for (const media of ["note", "content"] as const) toModelOutput(result, { version, media });
   for (const useStandardContentBlocks of [true, false])
     for (const target of ["content", "artifact"] as const)
       await toToolOutput(

@@ -1,8 +1,8 @@
 /** Lists of tools to name, and the rules for every list of names. */
 import { expect } from "vitest";
 import { assignNames, type NameOptions, RESERVED_NAMES } from "../../src/catalog/names/assign-names.js";
-import { lookOf } from "../../src/catalog/safety/look-alikes.js";
 import type { SourceTool } from "../../src/catalog/source-tool.js";
+import { lookOf } from "../../src/util/look-alikes.js";
 
 export type Listed = readonly [server: string, tool: string];
 

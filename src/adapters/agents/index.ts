@@ -5,14 +5,22 @@ export {
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
-export { Agent, type AgentContext } from "./agent.js";
-export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./mcp-client-manager.js";
-export { McpClientManager } from "./mcp-client-manager.js";
+export {
+  type AddMcpServerResult,
+  type AddServerOptions,
+  type MCPConnectionResult,
+  type MCPConnectionState,
+  type MCPDiscoverResult,
+  type MCPServersState,
+  McpClientManager,
+  type McpClientManagerOptions,
+} from "./mcp-client-manager.js";
 export type { TransportOptions } from "./server-records.js";
-export type {
-  MCPConnectionResult,
-  MCPConnectionState,
-  MCPDiscoverResult,
-  MCPServersState,
-} from "./servers-state.js";
-export { type McpServerOptions, type WithMcp, type WithMcpOptions, withMcp } from "./with-mcp.js";
+export {
+  Agent,
+  type AgentContext,
+  type McpServerOptions,
+  type WithMcp,
+  type WithMcpOptions,
+  withMcp,
+} from "./with-mcp.js";

@@ -1,5 +1,12 @@
 /** The servers of one agent, under the method names of Cloudflare's agents. */
-import type { ClientOptions } from "@modelcontextprotocol/client";
+import type {
+  ClientOptions,
+  Prompt,
+  Resource,
+  ResourceTemplateType as ResourceTemplate,
+  ServerCapabilities,
+  Tool,
+} from "@modelcontextprotocol/client";
 import type { ToolSet } from "ai";
 import { createToolport } from "../../create-toolport.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
@@ -7,7 +14,9 @@ import { StateError } from "../../errors/toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ToolportOptions } from "../../port/options.js";
 import type { ServerReport } from "../../port/report.js";
+import type { ServerSnapshot, ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
+import { definedFields } from "../../util/json.js";
 import { canParseUrl } from "../../util/text.js";
 import type { ForModelOption } from "../for-model.js";
 import {
@@ -18,14 +27,54 @@ import {
   type TransportOptions,
   toServerEntry,
 } from "./server-records.js";
-import {
-  type MCPConnectionResult,
-  type MCPDiscoverResult,
-  type MCPServersState,
-  toConnectionState,
-  toServersState,
-} from "./servers-state.js";
-import { AiTools } from "./to-tools.js";
+import { AiTools, isOffered } from "./to-tools.js";
+
+/**
+ * The state of a connection, in the order in which it connects; `authenticating` only if the user has to log in
+ * first.
+ */
+export type MCPConnectionState =
+  | "authenticating"
+  | "connecting"
+  | "connected"
+  | "discovering"
+  | "ready"
+  | "failed";
+
+/** How `connectToServer()` ended. */
+export type MCPConnectionResult =
+  | { state: "failed"; error: string }
+  | { state: "authenticating"; authUrl: string }
+  | { state: "connected" };
+
+/** How `discoverIfConnected()` ended. */
+export type MCPDiscoverResult = {
+  success: boolean;
+  state: MCPConnectionState;
+  error?: string;
+};
+
+/** What `getMcpServers()` returns. */
+export interface MCPServersState {
+  /** By the id that `addMcpServer()` returned. */
+  servers: Record<
+    string,
+    {
+      name: string;
+      /** Without its query, which may contain a key. */
+      server_url: string;
+      auth_url: string | null;
+      state: MCPConnectionState;
+      capabilities: ServerCapabilities | null;
+      instructions: string | null;
+    }
+  >;
+  /** With their names on the servers. */
+  tools: Array<Tool & { serverId: string }>;
+  prompts: Array<Prompt & { serverId: string }>;
+  resources: Array<Resource & { serverId: string }>;
+  resourceTemplates: Array<ResourceTemplate & { serverId: string }>;
+}
 
 /** Options that the manager sets itself: tool names begin with the id of their server, and servers are added one by one. */
 type ManagersOwn =
@@ -132,13 +181,8 @@ export class McpClientManager implements AsyncDisposable {
     const { callbackUrl = "", client: clientOptions, transport: transportOptions } = options;
     const id = await this.#change(async () => {
       const serverId = this.#records.idFor(name, url);
-      await this.#register(serverId, {
-        name,
-        url,
-        callbackUrl,
-        ...(clientOptions !== undefined && { clientOptions }),
-        ...(transportOptions !== undefined && { transportOptions }),
-      });
+      const registration = { name, url, callbackUrl, clientOptions, transportOptions };
+      await this.#register(serverId, definedFields(registration));
       return serverId;
     });
     const { error, state, authUrl } = await this.#connect(id);
@@ -224,7 +268,7 @@ export class McpClientManager implements AsyncDisposable {
    */
   getAITools(): ToolSet {
     this.#assertReadable();
-    return this.#ai.of(this.toolport, { forModel: this.#forModel, nameOf: (id) => this.#nameOf(id) });
+    return this.#ai.of(this.toolport, this.#forModel, (id) => this.#nameOf(id));
   }
 
   /** Sets the page that a browser sees after a login. Without it, a page shows the result. */
@@ -326,4 +370,38 @@ export class McpClientManager implements AsyncDisposable {
     await this.#ai.load();
     if (connects) for (const id of saved) this.toolport.connectServer(id).catch(() => {});
   }
+}
+
+function toConnectionState(status: ServerSnapshot["state"]): MCPConnectionState {
+  if (status === "idle" || status === "reconnecting") return "connecting";
+  return status === "closed" ? "failed" : status;
+}
+
+/** @param nameOf the name to show for an id */
+function toServersState(snapshot: ToolportSnapshot, nameOf: (id: string) => string): MCPServersState {
+  const { servers, tools, prompts, resources, resourceTemplates } = snapshot;
+  return {
+    servers: Object.fromEntries(
+      Object.entries(servers).map(([id, server]) => [id, serverState(server, nameOf(id))]),
+    ),
+    tools: offered(snapshot, tools).map(
+      ({ sourceName, ...tool }) => ({ ...tool, name: sourceName }) as never,
+    ),
+    prompts: offered(snapshot, prompts) as never,
+    resources: offered(snapshot, resources) as never,
+    resourceTemplates: offered(snapshot, resourceTemplates) as never,
+  };
+}
+
+/** Lists of servers that are down are left out: they may be out of date. */
+function offered<Info extends { server: string; serverId: string }>(
+  snapshot: ToolportSnapshot,
+  infos: readonly Info[],
+): Omit<Info, "server">[] {
+  return infos.filter(({ serverId }) => isOffered(snapshot, serverId)).map(({ server: _, ...info }) => info);
+}
+
+function serverState(server: ServerSnapshot, name: string): MCPServersState["servers"][string] {
+  const { server_url, auth_url, state, capabilities, instructions } = server;
+  return { name, server_url, auth_url, state: toConnectionState(state), capabilities, instructions };
 }

@@ -4,6 +4,7 @@ import type { HttpServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { StateError } from "../../errors/toolport-error.js";
 import type { Store } from "../../state/store.js";
+import { definedFields } from "../../util/json.js";
 import { canParseUrl, hashText } from "../../util/text.js";
 
 /** Headers in any form that `new Headers()` accepts. */
@@ -40,15 +41,15 @@ export function toServerEntry(registration: ServerRegistration): HttpServerEntry
   const mode = clientOptions?.versionNegotiation?.mode;
   // An own `Authorization` header replaces the login.
   const wantsLogin = callbackUrl !== "" && headers["authorization"] === undefined;
-  return {
+  return definedFields({
     url: normaliseUrl(url),
     transport: type,
     automaticSSEFallback: type === "auto",
-    ...(Object.keys(headers).length > 0 && { headers }),
-    ...(wantsLogin && { oauth: { redirectUrl: callbackUrl } }),
-    ...(mode !== undefined && { protocol: mode }),
-    ...(clientOptions !== undefined && { clientOptions }),
-  };
+    headers: Object.keys(headers).length > 0 ? headers : undefined,
+    oauth: wantsLogin ? { redirectUrl: callbackUrl } : undefined,
+    protocol: mode,
+    clientOptions,
+  });
 }
 
 /** A fingerprint of a server's options. The callback URL is left out, because it depends on the request. */

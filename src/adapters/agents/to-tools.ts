@@ -5,50 +5,51 @@ import { ConfigError } from "../../errors/toolport-error.js";
 import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import { portOf } from "../../port/port-access.js";
+import type { ToolportSnapshot } from "../../port/snapshot.js";
+import { OfferedTool } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
+import { loadOnce } from "../../util/concurrency.js";
 import { loadAi } from "../ai-sdk/content.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { type ForModelOption, withReader } from "../for-model.js";
-import { OfferedTool } from "../offered-tools.js";
-import { isOffered } from "./servers-state.js";
 
 /** Loads the package `ai` in advance, because `getAITools` is synchronous. */
 export class AiTools {
-  #loading: Promise<void> | undefined;
   #ai: typeof import("ai") | undefined;
   #error: unknown;
 
   /** Never rejects: a missing package matters only when tools are requested. */
-  load(): Promise<void> {
-    this.#loading ??= this.#load();
-    return this.#loading;
-  }
+  readonly load = loadOnce(() =>
+    loadAi().then(
+      (ai) => {
+        this.#ai = ai;
+      },
+      (error: unknown) => {
+        this.#error = error;
+      },
+    ),
+  );
 
-  async #load(): Promise<void> {
-    try {
-      this.#ai = await loadAi();
-    } catch (error) {
-      this.#error = error;
-    }
-  }
-
-  of(toolport: Toolport, { forModel, nameOf }: AiToolsOptions): ToolSet {
+  /** @param nameOf the name of a server that a model understands, for its id */
+  of(toolport: Toolport, forModel: ForModelOption, nameOf: (id: string) => string): ToolSet {
     const listed = withReader(toolport, shownTools(toolport, nameOf), { forModel });
     if (listed.length === 0) return {};
-    if (this.#ai === undefined) throw this.#error ?? notLoaded();
+    if (this.#ai === undefined)
+      throw (
+        this.#error ??
+        new ConfigError({
+          code: "INVALID_CONFIG",
+          what: "The package `ai`, which the tools require, is not loaded yet",
+          next: "Connect servers with addMcpServer() or connectToServer() before getAITools()",
+        })
+      );
     const offered = listed.map((tool) => new OfferedTool(tool, "portable"));
     return buildToolSet(offered, { toolport, ai: this.#ai, options: { forModel } });
   }
 }
 
-export interface AiToolsOptions {
-  readonly forModel: ForModelOption;
-  /** The name of a server that a model understands, for its id. */
-  readonly nameOf: (id: string) => string;
-}
-
 /** The tools that a model sees from the start; `search_tools` and `call_tool` stand for the others. */
-function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolInfo[] {
+function shownTools(toolport: Toolport, nameOf: (id: string) => string): ToolInfo[] {
   const snapshot = toolport.snapshot();
   const tools = snapshot.tools.filter((tool) => isOffered(snapshot, tool.serverId) && isForModel(tool));
   const hidden = tools.filter(({ deferred }) => deferred === true);
@@ -64,9 +65,8 @@ function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolI
   return [...search, ...own, ...tools.filter(({ deferred }) => deferred !== true)];
 }
 
-const notLoaded = (): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: "The package `ai`, which the tools require, is not loaded yet",
-    next: "Connect servers with addMcpServer() or connectToServer() before getAITools()",
-  });
+/** Calls can be made now, or as soon as the server has reconnected. */
+export const isOffered = ({ servers }: ToolportSnapshot, server: string): boolean => {
+  const status = servers[server]?.state;
+  return status !== undefined && !["authenticating", "failed", "closed"].includes(status);
+};

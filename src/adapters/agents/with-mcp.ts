@@ -1,19 +1,20 @@
-/** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`. */
+/** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`, and a small replacement for that class, on any runtime. */
+import { DurableObjectBase } from "#durable-object";
 import {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/store-arguments.js";
+import { loadOnce, oncePerObject } from "../../util/concurrency.js";
 import { canParseUrl } from "../../util/text.js";
-
 import {
   type AddMcpServerResult,
   type AddServerOptions,
+  type MCPServersState,
   McpClientManager,
   type McpClientManagerOptions,
 } from "./mcp-client-manager.js";
-import type { MCPServersState } from "./servers-state.js";
 
 /** Options of `addMcpServer()`. */
 export type McpServerOptions = Pick<AddServerOptions, "client" | "transport">;
@@ -90,7 +91,7 @@ export const withMcp = <Given extends AnyClass>(
   options: WithMcpOptions | ((instance: InstanceType<Given>) => WithMcpOptions) = {},
 ): WithMcp<Given> => mixMcp(Given, { options });
 
-export function mixMcp<Given extends AnyClass>(
+function mixMcp<Given extends AnyClass>(
   Given: Given,
   { options, beforeRequest }: MixinParts<InstanceType<Given>>,
 ): WithMcp<Given> {
@@ -122,7 +123,7 @@ export function mixMcp<Given extends AnyClass>(
     async addMcpServer(
       serverName: string,
       url: string,
-      callbackHost = currentOrigin() ?? this.#lastOrigin,
+      callbackHost = originContext()?.getStore() ?? this.#lastOrigin,
       agentsPrefix = DEFAULT_AGENTS_PREFIX,
       { client, transport }: McpServerOptions = {},
     ): Promise<AddMcpServerResult> {
@@ -171,7 +172,8 @@ export function mixMcp<Given extends AnyClass>(
         await this.#wake();
         return this.#isCallback(request) ? this.mcp.handleCallbackRequest(request) : run();
       };
-      return origin === undefined ? answer() : runForOrigin(origin, answer);
+      const origins = originContext();
+      return origin === undefined || origins === undefined ? answer() : origins.run(origin, answer);
     }
 
     /** Includes callbacks of servers that another process has added, with any prefix. */
@@ -216,8 +218,7 @@ export function mixMcp<Given extends AnyClass>(
 }
 
 /** The part of a Durable Object's `ctx` that is used here. */
-interface DurableContext {
-  readonly id?: { readonly name?: string | undefined; toString(): string };
+interface DurableContext extends Pick<AgentContext, "id"> {
   readonly storage?: DurableObjectSqlStorage | undefined;
   blockConcurrencyWhile?<Result>(callback: () => Promise<Result>): Promise<Result>;
 }
@@ -263,26 +264,18 @@ interface HostProcess {
 
 let context: AsyncContext<string> | undefined;
 
-/** Node, Deno, Bun, and Workers with `nodejs_compat`. Loaded at run time: other runtimes do not have the module. */
-function asyncContext(): AsyncContext<string> | undefined {
-  if (context !== undefined) return context;
+/**
+ * The origin of the request that is being handled, on Node, Deno, Bun, and Workers with `nodejs_compat`. Loaded at run time: other
+ * runtimes do not have the module.
+ */
+function originContext(): AsyncContext<string> | undefined {
   const host = (globalThis as { process?: HostProcess }).process;
-  const hooks = host?.getBuiltinModule?.("node:async_hooks");
-  context = hooks && new hooks.AsyncLocalStorage();
+  const hooks = context === undefined ? host?.getBuiltinModule?.("node:async_hooks") : undefined;
+  context ??= hooks && new hooks.AsyncLocalStorage();
   return context;
 }
 
-/** Runs a function in the context of a request to this origin. */
-function runForOrigin<Result>(origin: string, run: () => Result): Result {
-  const requests = asyncContext();
-  return requests === undefined ? run() : requests.run(origin, run);
-}
-
-/** Undefined outside a request, and on runtimes without `AsyncLocalStorage`. */
-const currentOrigin = (): string | undefined => asyncContext()?.getStore();
-
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-
 const DEFAULT_AGENTS_PREFIX = "agents";
 
 interface CallbackPlace {
@@ -340,4 +333,100 @@ export function toKebabCase(name: string): string {
     .replace(/^-/, "")
     .replaceAll("_", "-")
     .replace(/-$/, "");
+}
+
+/** The part of a Durable Object's `ctx` that an agent uses. */
+export interface AgentContext {
+  readonly id?: { readonly name?: string | undefined; toString(): string };
+  /** Its SQL storage keeps the servers and their logins. */
+  readonly storage?: object;
+}
+
+/**
+ * The `ctx` of an agent: `DurableObjectState` in a project with the types of Cloudflare's runtime (`@cloudflare/workers-types`, or
+ * `wrangler types`), elsewhere {@link AgentContext} or nothing.
+ */
+export type RuntimeContext = typeof globalThis extends {
+  CloudflareWorkersModule: { DurableObject: abstract new (ctx: infer Context, env: never) => unknown };
+}
+  ? Context
+  : AgentContext | undefined;
+
+/** In workerd `DurableObject`, without naming a type that other projects do not have. */
+const Base: new (
+  ctx?: AgentContext,
+  env?: unknown,
+) => {
+  /** The context of the Durable Object, if it is one. */
+  readonly ctx: RuntimeContext;
+  /** The bindings of the Worker, or the second argument of the constructor. */
+  readonly env: unknown;
+} = DurableObjectBase as never;
+
+const notFound = (): Response => new Response("Not found", { status: 404 });
+
+/** An agent without MCP. */
+class PlainAgent extends Base {
+  /** The name of this agent within its class; a part of its callback URL. */
+  get name(): string {
+    const id = this.ctx?.id;
+    return id?.name ?? id?.toString() ?? "default";
+  }
+
+  /** Called once before the first request; in a Durable Object before any event, including RPC and alarms. */
+  onStart(): void | Promise<void> {}
+
+  /** Handles a request. */
+  onRequest(_request: Request): Response | Promise<Response> {
+    return notFound();
+  }
+
+  /** Handles a request: starts the agent, handles callbacks of logins, and passes other requests to `onRequest`. */
+  async fetch(request: Request): Promise<Response> {
+    // A class in JavaScript may return undefined.
+    const answer: Response | undefined = await this.onRequest(request);
+    return answer ?? notFound();
+  }
+
+  /** Options for `mcp`, called once: a store, a time limit, a logger … */
+  mcpOptions(): WithMcpOptions {
+    return {};
+  }
+}
+
+/** The next request repeats a start that failed. */
+const startOf = oncePerObject((agent: PlainAgent) => loadOnce(async () => agent.onStart()));
+
+/**
+ * An agent: extend it, handle requests in `onRequest`, add MCP servers. In a Worker it is constructed as a Durable Object,
+ * elsewhere without arguments; then pass requests to `fetch`.
+ *
+ * @example
+ * ```ts
+ * class MyAgent extends Agent {
+ *   override async onRequest(request: Request): Promise<Response> {
+ *     const result = await this.addMcpServer("Weather", "https://example.com/mcp");
+ *     return Response.json(result);
+ *   }
+ * }
+ * const agent = new MyAgent();
+ * const response = await agent.fetch(new Request("https://app.example.com/"));
+ * ```
+ */
+export class Agent<Env = unknown, State = unknown> extends mixMcp(PlainAgent, {
+  options: (agent) => agent.mcpOptions(),
+  beforeRequest: (agent) => startOf(agent)(),
+}) {
+  declare readonly env: Env;
+  /**
+   * Marks the class for `DurableObjectNamespace<MyAgent>`. There is no such property at run time.
+   * @hidden
+   */
+  declare readonly __DURABLE_OBJECT_BRAND: never;
+  /** Only declares the type parameter: this class has no state. */
+  declare readonly state?: State;
+
+  constructor(ctx?: AgentContext, env?: Env) {
+    super(ctx, env);
+  }
 }

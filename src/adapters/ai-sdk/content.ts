@@ -1,11 +1,20 @@
-/** Results, calls that wait and prompts in the format of the AI SDK. Its three versions have three formats for files. */
+/**
+ * Results, calls that wait and prompts in the format of the AI SDK, whose three versions have three formats for files; and the waiting
+ * calls of messages, which are continued and replaced by their results.
+ */
 import type { ContentPart } from "../../content/content-part.js";
 import { ConfigError } from "../../errors/toolport-error.js";
-import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
+import {
+  isSuspended,
+  type ResumeInput,
+  type ResumeOptions,
+  type Suspended,
+} from "../../execution/suspend/suspension.js";
+import type { ToolResult } from "../../execution/tool-result.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import { sha256 } from "../../util/text.js";
+import { createFitter, type WithForModel } from "../for-model.js";
 import {
-  type AudienceRule,
   type ContentOptions,
   type ContentPlace,
   type FilePart,
@@ -17,6 +26,8 @@ import {
   type ResultContent,
   resultParts,
 } from "../model-content.js";
+import { type ResumeOutcome, resumeCall, resumeOptions } from "../run-calls.js";
+import type { ToolSource } from "../tool-source.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;
@@ -36,19 +47,11 @@ export type AiSdkModelOutput =
   | { type: "error-text"; value: string }
   | { type: "content"; value: AiSdkOutputPart[] };
 
-interface ModelOutputOptions {
+interface ModelOutputOptions extends Pick<AiSdkContentOptions, "media" | "audience"> {
   readonly version: AiSdkVersion;
-  /** Files become notes. */
-  readonly notes: boolean;
-  readonly audience?: AudienceRule | undefined;
   /** @default everything fits */
   readonly fitParts?: ((parts: readonly ContentPart[]) => readonly ContentPart[]) | undefined;
 }
-
-export const modelOutputOptions = (
-  { media, audience }: { media?: "content" | "note" | undefined; audience?: AudienceRule | undefined },
-  version: AiSdkVersion,
-): ModelOutputOptions => ({ version, notes: media === "note", audience });
 
 /** Detects the version by its exports: the package exports no version number. */
 export const versionOf = (ai: object): AiSdkVersion =>
@@ -57,7 +60,7 @@ export const versionOf = (ai: object): AiSdkVersion =>
 /** `place`: where parts that are left out are reported; without it nothing throws. */
 export function toModelOutput(
   result: ResultContent,
-  { version, notes, audience, fitParts = (parts) => parts }: ModelOutputOptions,
+  { version, media, audience, fitParts = (parts) => parts }: ModelOutputOptions,
   place: Omit<ContentPlace, "provider"> = { strict: false },
 ): AiSdkModelOutput {
   const isError = result.isError === true;
@@ -67,7 +70,7 @@ export function toModelOutput(
       provider: PROVIDER_NAME,
       text: (text) => ({ type: "text", text }),
       file: (part) => {
-        const file = notes ? undefined : fileForModel(part);
+        const file = media === "note" ? undefined : fileForModel(part);
         if (file === undefined) return undefined;
         // An error is text in every version.
         const note = () => leaveOut(part, { provider: PROVIDER_NAME, ...place });
@@ -121,7 +124,7 @@ export function toAiSdkContent(
   { version = 6, media, audience, strictContent = false, onLeftOut }: AiSdkContentOptions = {},
 ): AiSdkModelOutput {
   const place = { strict: strictContent, server: result.server, onLeftOut };
-  return toModelOutput(result, modelOutputOptions({ media, audience }, version), place);
+  return toModelOutput(result, { version, media, audience }, place);
 }
 
 export type AiSdkPromptPart =
@@ -184,10 +187,10 @@ export async function toSuspendedOutput({ reason, token }: Suspended): Promise<A
 }
 
 /** Another hash than the one under which the store keeps the call. */
-export const markOf = (token: string): Promise<string> => sha256(`toolport message ${token}`);
+const markOf = (token: string): Promise<string> => sha256(`toolport message ${token}`);
 
 /** The mark of a waiting call in the output of a model message; undefined for other outputs. */
-export function suspendedMark(output: unknown): string | undefined {
+function suspendedMark(output: unknown): string | undefined {
   const { providerOptions } = (output ?? {}) as Partial<AiSdkSuspendedOutput>;
   const mark = providerOptions?.[OWN_OPTIONS]?.suspended;
   return typeof mark === "string" ? mark : undefined;
@@ -232,4 +235,182 @@ export async function loadAi(): Promise<typeof import("ai")> {
       cause,
     });
   }
+}
+
+/** A message of the AI SDK: a model message (`content`), or a message of its user interface (`parts`). */
+export interface AiSdkMessage {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly parts?: unknown;
+}
+
+/** A call in the messages that waits for a person. */
+export type AiSdkPendingCall = Suspended & { readonly toolCallId: string };
+
+/** An answer that could not be used. */
+export interface AiSdkResumeFailure {
+  readonly toolCallId: string;
+  readonly token: string;
+  readonly error: unknown;
+}
+
+/** What `resumeMessages()` returns. */
+export interface ResumedMessages<Message> {
+  /** Copies of the messages, with results in place of the calls that are over. */
+  readonly messages: Message[];
+  /** The calls in the messages that wait for a person now, for instance for the answer to a second question. */
+  readonly pending: AiSdkPendingCall[];
+  /** Calls that still wait because their answer was not accepted, or because their server could not be reached. */
+  readonly errors: AiSdkResumeFailure[];
+}
+
+/** Content options apply to model messages. */
+export interface ResumeMessagesOptions
+  extends Omit<AiSdkContentOptions, "strictContent">,
+    ResumeOptions,
+    WithForModel {}
+
+/**
+ * Continues waiting calls with the answers of the user, by token, and returns messages with the results. An answer to a call that
+ * is not in the messages, or whose result is there already, has no effect. A call that was continued before with other copies of the messages,
+ * or that has expired, gets a note for the model: it is never sent again.
+ *
+ * @param answers what the user decided, by the token of the call
+ * @example
+ * ```ts
+ * const { messages: next, pending } = await resumeMessages(toolport, messages, {
+ *   [token]: { answers: { seat: { action: "accept", content: { row: 12 } } } },
+ * });
+ * if (pending.length === 0) await generateText({ model, tools, messages: next });
+ * ```
+ */
+export async function resumeMessages<Message extends AiSdkMessage>(
+  toolport: ToolSource,
+  messages: readonly Message[],
+  answers: Readonly<Record<string, ResumeInput>>,
+  options: ResumeMessagesOptions = {},
+): Promise<ResumedMessages<Message>> {
+  const resume = resumeOptions(options);
+  const tokens = new Map(
+    await Promise.all(Object.keys(answers).map(async (token) => [await markOf(token), token] as const)),
+  );
+  const calls = await waitingCalls(messages);
+  const asked = [...new Set(calls.map(({ mark }) => mark))].filter((mark) => tokens.has(mark));
+  const outcomeOf = (token: string) =>
+    resumeCall(toolport, { token, answer: answers[token], options: resume });
+  const outcomes = new Map(
+    await Promise.all(asked.map(async (mark) => [mark, await outcomeOf(tokens.get(mark)!)] as const)),
+  );
+  const version = options.version ?? versionOf(await loadAi());
+  const fitParts = createFitter(toolport, options.forModel, true);
+  const convert = (result: ToolResult, tool: string): AiSdkModelOutput =>
+    toModelOutput(
+      result,
+      {
+        version,
+        media: options.media,
+        audience: options.audience,
+        fitParts: (parts) => fitParts(parts, { tool, server: result.server, result }),
+      },
+      { strict: false, server: result.server, onLeftOut: options.onLeftOut },
+    );
+  const replaced = await Promise.all(messages.map((message) => replaceIn(message, outcomes, convert)));
+  const errors = calls.flatMap(({ mark, toolCallId }): AiSdkResumeFailure[] => {
+    const outcome = outcomes.get(mark);
+    if (outcome === undefined || !("error" in outcome)) return [];
+    return [{ toolCallId, token: tokens.get(mark)!, error: outcome.error }];
+  });
+  return { messages: replaced, pending: await pendingCalls(toolport, replaced), errors };
+}
+
+interface WaitingCall {
+  readonly mark: string;
+  readonly toolCallId: string;
+}
+
+async function waitingCalls(messages: readonly AiSdkMessage[]): Promise<WaitingCall[]> {
+  const calls = await Promise.all(messages.flatMap(messageParts).map(waitingCall));
+  return calls.filter((call) => call !== undefined);
+}
+
+async function waitingCall(part: MessagePart): Promise<WaitingCall | undefined> {
+  const { toolCallId = "", output } = part;
+  if (isToolUiPart(part))
+    return isWaitingOutput(output) ? { mark: await markOf(output.token), toolCallId } : undefined;
+  const mark = part.type === "tool-result" ? suspendedMark(output) : undefined;
+  return mark === undefined ? undefined : { mark, toolCallId };
+}
+
+async function pendingCalls(
+  toolport: ToolSource,
+  messages: readonly AiSdkMessage[],
+): Promise<AiSdkPendingCall[]> {
+  const calls = await waitingCalls(messages);
+  if (calls.length === 0) return [];
+  const waiting = new Map(
+    await Promise.all(
+      ((await toolport.suspended?.()) ?? []).map(async (call) => [await markOf(call.token), call] as const),
+    ),
+  );
+  return calls.flatMap(({ mark, toolCallId }) => {
+    const call = waiting.get(mark);
+    return call === undefined ? [] : [{ ...call, toolCallId }];
+  });
+}
+
+export interface MessagePart {
+  readonly type?: string;
+  readonly toolName?: string;
+  readonly toolCallId?: string;
+  readonly input?: unknown;
+  readonly approvalId?: string;
+  readonly approved?: boolean;
+  readonly state?: string;
+  readonly output?: unknown;
+}
+
+export const messageParts = ({ content, parts }: AiSdkMessage): readonly MessagePart[] => {
+  const list = parts ?? content;
+  return Array.isArray(list) ? (list as MessagePart[]) : [];
+};
+
+const isToolUiPart = ({ type = "", state }: MessagePart): boolean =>
+  state === "output-available" && (type === "dynamic-tool" || type.startsWith("tool-"));
+
+const isWaitingOutput = (output: unknown): output is Suspended =>
+  isSuspended(output) && typeof output.token === "string";
+
+/** What a model gets of a result. */
+type ConvertResult = (result: ToolResult, tool: string) => AiSdkModelOutput;
+
+async function replaceIn<Message extends AiSdkMessage>(
+  message: Message,
+  outcomes: ReadonlyMap<string, ResumeOutcome>,
+  convert: ConvertResult,
+): Promise<Message> {
+  const before = messageParts(message);
+  const after = await Promise.all(before.map((part) => replacePart(part, outcomes, convert)));
+  if (after.every((part, index) => part === before[index])) return message;
+  return { ...message, [message.parts === undefined ? "content" : "parts"]: after };
+}
+
+async function replacePart(
+  part: MessagePart,
+  outcomes: ReadonlyMap<string, ResumeOutcome>,
+  convert: ConvertResult,
+): Promise<MessagePart> {
+  const call = await waitingCall(part);
+  const outcome = call && outcomes.get(call.mark);
+  if (outcome === undefined || "error" in outcome) return part;
+  if ("note" in outcome) {
+    const { note } = outcome;
+    if (!isToolUiPart(part)) return { ...part, output: { type: "error-text", value: note } };
+    const { output: _, ...rest } = part;
+    return { ...rest, state: "output-error", errorText: note } as MessagePart;
+  }
+  if (isToolUiPart(part)) return { ...part, output: "next" in outcome ? outcome.next : outcome.result };
+  const { toolName = "" } = part;
+  const output =
+    "next" in outcome ? await toSuspendedOutput(outcome.next) : convert(outcome.result, toolName);
+  return { ...part, output };
 }

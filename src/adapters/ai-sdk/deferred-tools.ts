@@ -1,29 +1,25 @@
 /** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
-
 import type { JSONValue } from "ai";
-import {
-  SEARCH_TOOLS_NAME,
-  searchDefinition,
-  type ToolDefinition,
-} from "../../catalog/search/deferred-tools.js";
+import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
+import { OfferedTool, type SchemaFormOptions, targetOf } from "../../schema/derive/offered-tool.js";
 import { debugChannel } from "../../telemetry/logger.js";
-import { parseJson } from "../../util/json.js";
+import { pushTo } from "../../util/collections.js";
+import { definedFields, parseJson } from "../../util/json.js";
 import {
-  CALL_BY_NAME,
   callersOf,
   type DeferredOffer,
-  OfferedTool,
-  type SchemaFormOptions,
+  groupTools,
+  type SearchDefinition,
+  searchDefinition,
   selectedTools,
+  type ToolGroup,
   type ToolSelection,
-  targetOf,
 } from "../offered-tools.js";
 import { searchAmong } from "../run-calls.js";
-import { groupTools, type ToolGroup } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { ExecutionOptions, ToolSetParts } from "./execute-tool.js";
 
@@ -47,30 +43,35 @@ export async function createDeferral(
   const { deferred: mode = "own", allowedCallers } = options;
   if (mode === "own" && allowedCallers === undefined) return undefined;
   const hidden = new Map(offered.map(({ tool }) => [tool.name, tool]));
-  const namespaces = mode === "native" ? await namespacesOf(toolport, [...hidden.values()]) : undefined;
-  const providerOptionsOf = (tool: ToolInfo) => {
-    const isHidden = hidden.has(tool.name);
-    const namespace = namespaces?.get(tool.name);
-    const callers = callerOptions(tool, callersOf(tool, allowedCallers));
-    const openai = {
-      ...(isHidden && mode === "native" && { deferLoading: true, ...(namespace && { namespace }) }),
-      ...callers.openai,
-    };
-    const anthropic = {
-      ...(isHidden && (mode === "native" || mode === "client") && { deferLoading: true }),
-      ...callers.anthropic,
-    };
-    return Object.fromEntries(
-      Object.entries({ openai, anthropic }).filter(([, fields]) => Object.keys(fields).length > 0),
-    );
-  };
+  const groups = mode === "native" ? await groupTools(toolport, [...hidden.values()]) : [];
+  const namespaces = new Map(
+    groups.flatMap(({ name, description, tools }) =>
+      tools.map((tool) => [tool.name, { name, description }] as const),
+    ),
+  );
   return {
     fieldsOf(tool) {
-      const providerOptions = providerOptionsOf(tool);
+      const isHidden = hidden.has(tool.name);
+      const callers = callersOf(tool, allowedCallers) ?? [];
+      // Each provider rejects the names of the other.
+      const forOpenAI = callers.filter((caller) => !caller.startsWith("code_execution_"));
+      const forAnthropic = callers.filter((caller) => caller !== "programmatic");
+      const openai = definedFields({
+        deferLoading: (isHidden && mode === "native") || undefined,
+        namespace: namespaces.get(tool.name),
+        allowedCallers: forOpenAI.length > 0 ? forOpenAI : undefined,
+        outputSchema: forOpenAI.includes("programmatic") ? tool.outputSchema : undefined,
+      });
+      const anthropic = definedFields({
+        deferLoading: (isHidden && (mode === "native" || mode === "client")) || undefined,
+        allowedCallers: forAnthropic.length > 0 ? forAnthropic : undefined,
+      });
+      const providers = Object.entries({ openai, anthropic });
+      const chosen = providers.filter(([, fields]) => Object.keys(fields).length > 0);
       return {
-        ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
+        ...(chosen.length > 0 && { providerOptions: Object.fromEntries(chosen) }),
         // The AI SDK itself leaves such a tool out of every request until its own search has found it.
-        ...(mode === "sdk" && hidden.has(tool.name) && { deferLoading: true }),
+        ...(mode === "sdk" && isHidden && { deferLoading: true }),
       };
     },
     search:
@@ -82,34 +83,11 @@ export async function createDeferral(
   };
 }
 
-async function namespacesOf(toolport: ToolSource, deferred: readonly ToolInfo[]) {
-  const groups = await groupTools(toolport, deferred);
-  return new Map(
-    groups.flatMap(({ name, description, tools }) =>
-      tools.map((tool) => [tool.name, { name, description }] as const),
-    ),
-  );
-}
-
-/** Each provider rejects the names of the other. */
-function callerOptions({ outputSchema }: ToolInfo, callers: readonly string[] = []) {
-  const forOpenAI = callers.filter((caller) => !caller.startsWith("code_execution_"));
-  const forAnthropic = callers.filter((caller) => caller !== "programmatic");
-  const isProgrammatic = forOpenAI.includes("programmatic");
-  return {
-    openai: {
-      ...(forOpenAI.length > 0 && { allowedCallers: forOpenAI }),
-      ...(isProgrammatic && outputSchema !== undefined && { outputSchema }),
-    },
-    anthropic: forAnthropic.length > 0 ? { allowedCallers: forAnthropic } : {},
-  };
-}
-
 type Hidden = ReadonlyMap<string, ToolInfo>;
 
 /** A search whose result names tools of the same request; Anthropic shows the model their definitions. */
 function referenceSearch(
-  { description, inputSchema }: ToolDefinition,
+  { description, inputSchema }: SearchDefinition,
   hidden: Hidden,
   { toolport, ai }: ToolSetParts,
 ): Record<string, unknown> {
@@ -152,7 +130,7 @@ type ToolSearch = (options: {
 
 /** The search of `ai` 7, with the index of the port. It adds what it finds to the tools of the next step. */
 function sdkSearch(
-  { description }: ToolDefinition,
+  { description }: SearchDefinition,
   hidden: Hidden,
   { toolport, ai }: ToolSetParts,
 ): Record<string, unknown> {
@@ -212,29 +190,29 @@ export async function toAiSdkToolSearch(
   // The same groups as in the request: they depend on all tools, not only on those that were found.
   const groups = await groupTools(toolport, deferred);
   const servers = [...new Set(deferred.map(({ server }) => server))];
-  const { description, inputSchema } = searchDefinition(servers, CALL_BY_NAME);
+  const { description, inputSchema } = searchDefinition(servers);
   const steps = readCompact(compact);
   const toFunction = (tool: ToolInfo) => {
     const { derived, description: text } = new OfferedTool(tool, target, steps);
-    return {
-      type: "function",
-      name: tool.name,
-      ...(text !== undefined && { description: text }),
-      parameters: derived.schema as JSONValue,
-      defer_loading: true,
-    };
+    const parameters = derived.schema as JSONValue;
+    const fields = { name: tool.name, description: text, parameters, defer_loading: true };
+    return definedFields({ type: "function", ...fields });
   };
+  const toNamespace = ({ name, description, tools }: ToolGroup) => ({
+    type: "namespace",
+    name,
+    description,
+    tools: tools.map(toFunction),
+  });
   return {
     execution: "client",
     description,
     parameters: { ...inputSchema },
     async execute({ arguments: given }, { abortSignal } = {}) {
       try {
-        const matches = await searchAmong(toolport, asObject(given), {
-          tools: deferred,
-          signal: abortSignal,
-        });
-        return { tools: byGroup(groups, matches).map((group) => toNamespace(group, toFunction)) };
+        const among = { tools: deferred, signal: abortSignal };
+        const matches = await searchAmong(toolport, asObject(given), among);
+        return { tools: byGroup(groups, matches).map(toNamespace) };
       } catch (error) {
         // The API has no form for a failed search: the AI SDK would send an output that OpenAI rejects.
         if (!ToolportError.isInstance(error)) throw error;
@@ -245,17 +223,12 @@ export async function toAiSdkToolSearch(
   };
 }
 
-const toNamespace = (
-  { name, description, tools }: ToolGroup,
-  toFunction: (tool: ToolInfo) => { [key: string]: JSONValue },
-) => ({ type: "namespace", name, description, tools: tools.map(toFunction) });
-
 /** The groups of these tools, the group of the best match first. */
 function byGroup(groups: readonly ToolGroup[], matches: readonly ToolInfo[]): ToolGroup[] {
   const chosen = new Map<ToolGroup, ToolInfo[]>();
   for (const tool of matches) {
     const group = groups.find(({ tools }) => tools.some(({ name }) => name === tool.name));
-    if (group !== undefined) chosen.set(group, [...(chosen.get(group) ?? []), tool]);
+    if (group !== undefined) pushTo(chosen, group, tool);
   }
   return [...chosen].map(([group, tools]) => ({ ...group, tools }));
 }

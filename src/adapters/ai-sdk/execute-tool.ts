@@ -1,26 +1,35 @@
 /** Runs a call of a model and returns its output. */
-import { ToolCallError } from "../../errors/toolport-error.js";
-import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
+import { SuspensionError, ToolCallError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
+import type { OfferedTool } from "../../schema/derive/offered-tool.js";
 import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
 import { LinkedQueue } from "../../util/collections.js";
+import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
+import { sha256 } from "../../util/text.js";
 import { onSharedAbort } from "../../util/timers.js";
 import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";
-import type { OfferedTool } from "../offered-tools.js";
 import { toCallOptions } from "../run-calls.js";
-import type { ToolSource } from "../tool-source.js";
+import { resumeTool, type SuspendOptions, type ToolSource } from "../tool-source.js";
 import {
-  type AiSdkCall,
-  type AiSdkSuspendOptions,
-  BoundApprovals,
-  type BoundCall,
-} from "./bound-approvals.js";
-import { modelOutputOptions, toModelOutput, toSuspendedOutput, versionOf } from "./content.js";
-import type { AiSdkSchema, AiSdkToolResult, AiSdkToolSchemas, AiSdkToolsOptions } from "./tools-options.js";
+  type AiSdkMessage,
+  type MessagePart,
+  messageParts,
+  toModelOutput,
+  toSuspendedOutput,
+  versionOf,
+} from "./content.js";
+import type {
+  AiSdkCall,
+  AiSdkSchema,
+  AiSdkSuspendOptions,
+  AiSdkToolResult,
+  AiSdkToolSchemas,
+  AiSdkToolsOptions,
+} from "./tools-options.js";
 
 export interface ToolSetParts {
   readonly toolport: ToolSource;
@@ -44,35 +53,24 @@ export interface ExecutionOptions {
   readonly context?: unknown;
 }
 
-export const toCall = ({
-  toolCallId,
-  messages,
-  context,
-  experimental_context,
-}: ExecutionOptions): AiSdkCall => ({
-  toolCallId,
-  messages: messages ?? [],
-  context: context ?? experimental_context,
+export const toCall = (execution: ExecutionOptions): AiSdkCall => ({
+  toolCallId: execution.toolCallId,
+  messages: execution.messages ?? [],
+  context: execution.context ?? execution.experimental_context,
 });
 
-export function boundApprovals(offered: readonly OfferedTool[], parts: ToolSetParts): BoundApprovals {
-  const { toolport, options } = parts;
-  const byName = new Map(offered.map((each) => [each.tool.name, each]));
-  return new BoundApprovals({
-    toolport,
-    suspend: options.suspend as AiSdkSuspendOptions,
-    callOf(toolName, input, execution) {
-      const offer = byName.get(toolName);
-      return offer && boundCall(offer, parts, { input, execution });
-    },
-  });
+/** A call of a tool of Toolport. */
+interface BoundCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly options: CallToolOptions;
 }
 
 export const boundCall = (
   offered: OfferedTool,
   { options, schemas }: ToolSetParts,
   { input, execution }: { input: unknown; execution: Omit<ExecutionOptions, "abortSignal"> },
-) => ({
+): BoundCall => ({
   name: offered.tool.name,
   args: argumentsOf(offered, schemas, input),
   options: callOptions(options, execution),
@@ -117,12 +115,16 @@ async function callTool(
   if (isSuspended(result)) return result;
   // Report left-out content once, here: the AI SDK converts the output again in every step.
   if (isLeftOutWatched(options))
-    toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
-      strict: options.strictContent === true,
-      server: result.server,
-      tool: tool.sourceName,
-      onLeftOut: options.onLeftOut,
-    });
+    toModelOutput(
+      result,
+      { media: options.media, audience: options.audience, version: versionOf(ai) },
+      {
+        strict: options.strictContent === true,
+        server: result.server,
+        tool: tool.sourceName,
+        onLeftOut: options.onLeftOut,
+      },
+    );
   const own = schemas?.[tool.name];
   return own?.outputSchema === undefined ? result : checked(result, own.outputSchema, ai);
 }
@@ -135,10 +137,8 @@ async function sendCall(
 ): Promise<ToolResult | Suspended> {
   const { name, args, options } = call;
   if (!suspend) return toolport.callTool(name, args, options);
-  const asked = toCall(execution);
-  await approvals?.settleDenied(asked);
-  const key = await approvals?.approvedKey(asked);
-  if (approvals !== undefined && key !== undefined) return approvals.run(call, key);
+  const approved = await approvals?.run(toCall(execution), call);
+  if (approved !== undefined) return approved;
   const { key: _, ...limits } = suspend === true ? {} : suspend;
   return toolport.callTool(name, args, { ...options, suspend: limits });
 }
@@ -168,12 +168,6 @@ async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts
   });
 }
 
-/** The argument of `toModelOutput` since version 6. */
-interface OutputCall {
-  readonly input?: unknown;
-  readonly output: ToolResult | Suspended;
-}
-
 /**
  * Returns the function for each tool. The AI SDK converts every output again in every step, from copies: equal outputs give equal texts
  * and ids, so the conversation stays in the cache of the provider.
@@ -183,28 +177,21 @@ export function createModelOutputs(
   canRead: boolean,
 ): (tool: string) => (given: never) => unknown {
   const version = versionOf(ai);
-  const format = modelOutputOptions(options, version);
-  const fitter = createFitter(toolport, options.forModel, canRead);
+  const { media, audience, forModel } = options;
+  const fitter = createFitter(toolport, forModel, canRead);
   const create = (tool: string) => (given: never) => {
     // Version 5 passes the output itself, later versions wrap it.
-    const { input, output } = (version === 5 ? { output: given } : given) as OutputCall;
+    const call: { input?: unknown; output: ToolResult | Suspended } =
+      version === 5 ? { output: given } : given;
+    const { input, output } = call;
     if (isSuspended(output)) return toSuspendedOutput(output);
     const facts = { tool: calledTool(tool, input), server: output.server, result: output };
-    return toModelOutput(output, { ...format, fitParts: (parts) => fitter(parts, facts) });
+    return toModelOutput(output, { version, media, audience, fitParts: (parts) => fitter(parts, facts) });
   };
   const shared = create("");
-  const hasLimits = options.forModel !== false && options.forModel?.tools !== undefined;
+  const hasLimits = forModel !== false && forModel?.tools !== undefined;
   // Shared by most tools: there may be thousands.
   return (tool) => (hasLimits || tool === READ_ARTIFACT_NAME ? create(tool) : shared);
-}
-
-interface ProgressCall {
-  readonly server: string;
-  readonly signal: AbortSignal | undefined;
-  readonly run: (
-    onProgress: (progress: Progress) => void,
-    signal: AbortSignal,
-  ) => Promise<ToolResult | Suspended>;
 }
 
 /** Aborts the call when the consumer stops reading. */
@@ -212,7 +199,11 @@ export async function* progressResults({
   server,
   signal,
   run,
-}: ProgressCall): AsyncGenerator<AiSdkToolResult | Suspended> {
+}: {
+  readonly server: string;
+  readonly signal: AbortSignal | undefined;
+  run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<ToolResult | Suspended>;
+}): AsyncGenerator<AiSdkToolResult | Suspended> {
   const stop = new AbortController();
   const forget = signal === undefined ? () => {} : onSharedAbort(signal, () => stop.abort(signal.reason));
   if (signal?.aborted) stop.abort(signal.reason);
@@ -257,4 +248,147 @@ function preliminary(progress: Progress, server: string): AiSdkToolResult {
     durationMs: 0,
     progress,
   };
+}
+
+const MAX_SETTLED = 1_000;
+const MAX_TRIES = 3;
+
+/**
+ * Approvals of the AI SDK that are bound to suspended calls. The AI SDK keeps an approval in messages, which a client may send twice
+ * or change. Here the call is saved when approval is requested, and the messages can only release that call, once.
+ */
+export class BoundApprovals {
+  readonly #toolport: ToolSource;
+  readonly #parts: ToolSetParts;
+  readonly #key: AiSdkSuspendOptions["key"];
+  readonly #limits: SuspendOptions;
+  readonly #offered: ReadonlyMap<string, OfferedTool>;
+  /** Ids of denied approvals that need no further work. */
+  readonly #settled = new Set<string>();
+
+  constructor(offered: readonly OfferedTool[], parts: ToolSetParts) {
+    const { key, ...limits } = parts.options.suspend as AiSdkSuspendOptions;
+    this.#toolport = parts.toolport;
+    this.#parts = parts;
+    this.#key = key;
+    this.#limits = limits;
+    this.#offered = new Map(offered.map((each) => [each.tool.name, each]));
+  }
+
+  /**
+   * Whether a person has to approve the call; it is saved then. If that fails, the answer is no: the execution of the call asks the
+   * port's `approve` too, and reports the problem.
+   */
+  async isNeeded(call: AiSdkCall, { name, args, options }: BoundCall): Promise<boolean> {
+    await this.#settleDenied(call);
+    if (isAnswered(call)) return true;
+    const key = await this.#keyOf(call);
+    if (key === undefined) return false;
+    try {
+      const suspend = { ...this.#limits, key };
+      return (await this.#toolport.requestApproval?.(name, args, { ...options, suspend })) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Runs a call whose approval is in the messages, as it was saved when approval was requested. A second time, it returns the saved
+   * result. Undefined for all other calls.
+   */
+  async run(
+    call: AiSdkCall,
+    { name, args, options }: BoundCall,
+  ): Promise<ToolResult | Suspended | undefined> {
+    await this.#settleDenied(call);
+    const key = isAnswered(call) ? await this.#keyOf(call) : undefined;
+    if (key === undefined) return undefined;
+    const suspend = { ...this.#limits, key, create: false };
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.#toolport.callTool(name, args, { ...options, suspend });
+      if (!isSuspended(outcome) || outcome.reason !== "approval") return outcome;
+      try {
+        return await resumeTool(this.#toolport, outcome.token, { approve: true }, options);
+      } catch (error) {
+        // Another process was faster: its result is saved.
+        const isLost = SuspensionError.isInstance(error) && error.code === "SUSPENSION_UNKNOWN";
+        if (!isLost || tries === MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Refuses the calls that were denied in the messages, for good. */
+  async #settleDenied({ messages, context }: AiSdkCall): Promise<void> {
+    const denied = deniedCalls(messages).filter(({ approvalId }) => !this.#settled.has(approvalId));
+    if (this.#settled.size > MAX_SETTLED) this.#settled.clear();
+    for (const { approvalId, toolName, input, ...rest } of denied) {
+      this.#settled.add(approvalId);
+      const execution = { ...rest, context };
+      const offered = this.#offered.get(toolName);
+      // The call may be refused already, or its approval may have expired.
+      if (offered !== undefined)
+        await this.#refuse(boundCall(offered, this.#parts, { input, execution }), execution).catch(() => {});
+    }
+  }
+
+  async #refuse({ name, args, options }: BoundCall, call: AiSdkCall): Promise<void> {
+    const key = await this.#keyOf(call);
+    if (key === undefined) return;
+    const outcome = await this.#toolport.callTool(name, args, {
+      ...options,
+      suspend: { key, create: false },
+    });
+    if (isSuspended(outcome) && outcome.reason === "approval")
+      await resumeTool(this.#toolport, outcome.token, { approve: false });
+  }
+
+  /** The key contains how often the conversation used the id before: some models count their calls from one in every response. */
+  async #keyOf(call: AiSdkCall): Promise<string | undefined> {
+    const conversation = typeof this.#key === "function" ? this.#key(call) : this.#key;
+    if (conversation === undefined || conversation === "") return undefined;
+    const { toolCallId, messages } = call;
+    const uses = partsOf(messages, "assistant").filter(
+      (part) => part.type === "tool-call" && part.toolCallId === toolCallId,
+    ).length;
+    const earlier = isAnswered(call) ? uses - 1 : uses;
+    return `ai-sdk ${await sha256(JSON.stringify([conversation, toolCallId, earlier]))}`;
+  }
+}
+
+const partsOf = (messages: readonly unknown[], role: "assistant" | "tool"): readonly MessagePart[] =>
+  (messages as readonly AiSdkMessage[]).filter((message) => message.role === role).flatMap(messageParts);
+
+/** True if the last message contains the decision about this call: the AI SDK is about to run it, or not. */
+function isAnswered({ messages, toolCallId }: AiSdkCall): boolean {
+  const answers = partsOf(messages.slice(-1), "tool").filter(({ type }) => type === "tool-approval-response");
+  if (answers.length === 0) return false;
+  const asked = partsOf(messages, "assistant").filter(
+    (part) => part.type === "tool-approval-request" && part.toolCallId === toolCallId,
+  );
+  return answers.some(({ approvalId }) => asked.some((request) => request.approvalId === approvalId));
+}
+
+interface DeniedCall extends AiSdkCall {
+  readonly approvalId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+function deniedCalls(messages: readonly unknown[]): DeniedCall[] {
+  return messages.flatMap((message, index) =>
+    partsOf([message], "tool").flatMap(({ type, approved, approvalId }): DeniedCall[] => {
+      if (type !== "tool-approval-response" || approved !== false || approvalId === undefined) return [];
+      const until = messages.slice(0, index + 1);
+      const before = partsOf(until, "assistant");
+      const request = before.find(
+        (part) => part.type === "tool-approval-request" && part.approvalId === approvalId,
+      );
+      const call = before.findLast(
+        (part) => part.type === "tool-call" && part.toolCallId === request?.toolCallId,
+      );
+      if (call?.toolCallId === undefined || call.toolName === undefined) return [];
+      const { toolCallId, toolName, input } = call;
+      return [{ approvalId, toolCallId, toolName, input, messages: until }];
+    }),
+  );
 }

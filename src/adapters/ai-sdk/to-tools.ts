@@ -1,26 +1,25 @@
 /** Converts tools to a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
-
 import type { Schema, ToolSet } from "ai";
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { CatalogError } from "../../errors/toolport-error.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import { type OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
 import { setKey } from "../../schema/json-value.js";
-import { isRecord } from "../../util/json.js";
+import { definedFields, isRecord } from "../../util/json.js";
 import { hasReader } from "../for-model.js";
 import {
   checkDeferred,
   type DeferredOffer,
-  type OfferedTool,
+  type DeferredOptions,
+  type OfferOptions,
   offerTools,
-  targetOf,
-  withSourceSchema,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import { loadAi, versionOf } from "./content.js";
 import { createDeferral, type Deferral } from "./deferred-tools.js";
 import {
-  boundApprovals,
+  BoundApprovals,
   boundCall,
   createExecute,
   createModelOutputs,
@@ -85,16 +84,16 @@ async function listOffer(
   toolport: ToolSource,
   options: AiSdkToolsOptions & { schemas?: AiSdkToolSchemas },
 ): Promise<DeferredOffer> {
-  const { deferred = "own", schemas, schema, onChange, compact, forModel } = options;
+  const { deferred = "own", schemas, schema } = options;
   checkDeferred(deferred, AI_SDK_DEFERRED);
-  return offerTools(toolport, options, {
+  const offer: OfferOptions & DeferredOptions = {
+    ...options,
     // The search of the AI SDK also runs in this process.
     deferred: deferred === "sdk" ? "client" : deferred,
-    target: targetOf(schema),
-    compact,
     // With schemas the caller names every tool.
-    ...(schemas === undefined ? { onChange, forModel } : { forModel: false }),
-  });
+    ...(schemas !== undefined && { onChange: undefined, forModel: false as const }),
+  };
+  return offerTools(toolport, offer, targetOf(schema));
 }
 
 /** The synchronous part. */
@@ -105,7 +104,7 @@ export function buildToolSet(
   const { options, deferral } = parts;
   const outputOf = createModelOutputs(parts, hasReader(offered.map(({ tool }) => tool)));
   const tools: Record<string, unknown> = {};
-  const approvals = options.needsApproval === "toolport" ? boundApprovals(offered, parts) : undefined;
+  const approvals = options.needsApproval === "toolport" ? new BoundApprovals(offered, parts) : undefined;
   if (deferral?.search !== undefined) setKey(tools, SEARCH_TOOLS_NAME, deferral.search);
   for (const each of offered) {
     const tool = toTool(each, { ...parts, approvals });
@@ -121,14 +120,15 @@ function toTool(offered: OfferedTool, parts: ToolParts): Record<string, unknown>
   const { ai, options, schemas, approvals } = parts;
   const { name, title, outputSchema, server, sourceName } = tool;
   const own = schemas?.[name];
-  const made: Record<string, unknown> = {};
-  // Without a schema from the caller, the types of the tool are unknown at compile time.
-  if (own === undefined) made["type"] = "dynamic";
-  if (description !== undefined) made["description"] = description;
-  if (title !== undefined) made["title"] = title;
-  made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
-  made["inputSchema"] = own?.inputSchema ?? lazySchema(ai, () => offered.derived.schema);
-  if (outputSchema !== undefined) made["outputSchema"] = lazySchema(ai, () => resultSchema(outputSchema));
+  const made: Record<string, unknown> = definedFields({
+    // Without a schema from the caller, the types of the tool are unknown at compile time.
+    type: own === undefined ? "dynamic" : undefined,
+    description,
+    title,
+    metadata: withSourceSchema({ server, tool: sourceName }, tool),
+    inputSchema: own?.inputSchema ?? lazySchema(ai, () => offered.derived.schema),
+    outputSchema: outputSchema && lazySchema(ai, () => resultSchema(outputSchema)),
+  });
   if (approvals !== undefined) {
     made["needsApproval"] = (input: unknown, execution: ExecutionOptions) =>
       approvals.isNeeded(toCall(execution), boundCall(offered, parts, { input, execution }));

@@ -1,17 +1,38 @@
 /** The options of the tools for the AI SDK. */
-
 import type { Tool } from "ai";
 import { ConfigError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { WithCompact } from "../../schema/derive/compact-schema.js";
-import type { WithForModel } from "../for-model.js";
+import type { SchemaFormOptions } from "../../schema/derive/offered-tool.js";
 import type { ContentOptions } from "../model-content.js";
-import type { AllowedCallers, OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";
-import type { AiSdkSuspendOptions } from "./bound-approvals.js";
+import type { AllowedCallers, OfferOptions } from "../offered-tools.js";
+import type { SuspendOptions } from "../tool-source.js";
 import type { AiSdkVersion } from "./content.js";
+
+/** A call of a tool, as the AI SDK describes it to `needsApproval` and `execute`. */
+export interface AiSdkCall {
+  readonly toolCallId: string;
+  /** The messages of the conversation, in the form of the AI SDK. */
+  readonly messages: readonly unknown[];
+  /** `context`; before version 7 `experimental_context`. */
+  readonly context?: unknown;
+}
+
+/** How calls of an AI SDK run are suspended. */
+export interface AiSdkSuspendOptions extends Omit<SuspendOptions, "key" | "create"> {
+  /**
+   * The id of the conversation, for `needsApproval: "toolport"`: an approval is bound to it and to the id of the tool call. Some models
+   * repeat the ids of their calls in every conversation, so use an id that no other conversation of the user has.
+   * @default none
+   * @example
+   * ```ts
+   * await toAiSdkTools(toolport, { needsApproval: "toolport", suspend: { key: chatId } });
+   * ```
+   */
+  readonly key?: string | ((call: AiSdkCall) => string | undefined) | undefined;
+}
 
 /** How a model reaches deferred tools. */
 export type AiSdkDeferred = (typeof AI_SDK_DEFERRED)[number];
@@ -20,14 +41,10 @@ export const AI_SDK_DEFERRED = ["own", "native", "client", "sdk"] as const;
 
 /** Options of `toAiSdkTools()`: which tools, their schemas, their content and their calls. */
 export interface AiSdkToolsOptions
-  extends ToolSelection,
+  extends OfferOptions,
     SchemaFormOptions,
     ContentOptions,
-    WithCompact,
-    WithForModel,
     Omit<CallToolOptions, "signal" | "onProgress" | "suspend"> {
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
   /**
    * Which calls a person must approve first (`ai` 6 and later): those of destructive tools
    * (`"destructive"`) or of tools that are not read-only (`"writes"`), according to their annotations; all (`true`); or

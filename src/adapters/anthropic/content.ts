@@ -3,7 +3,7 @@ import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type ContentOptions,
-  convertParts,
+  convertResult,
   fileOf,
   leaveOut,
   type PartFormat,
@@ -67,16 +67,15 @@ export interface AnthropicContentOptions extends ContentOptions {
  */
 export function toAnthropicContent(
   result: ResultContent,
-  { media, strictContent, audience, onLeftOut }: AnthropicContentOptions = {},
+  options: AnthropicContentOptions = {},
 ): (AnthropicTextBlock | AnthropicFileBlock)[] {
   const { isError = false, server } = result;
-  const options = { media, strictContent, onLeftOut, server };
   const file = (part: ContentPart) => {
     const block = toFileBlock(part);
     if (block === undefined || !isError) return block;
-    return FORMAT.text(leaveOut(part, { provider: PROVIDER_NAME, server, onLeftOut }));
+    return FORMAT.text(leaveOut(part, { provider: PROVIDER_NAME, server, onLeftOut: options.onLeftOut }));
   };
-  return convertParts(resultParts(result, audience), { ...FORMAT, file }, options);
+  return convertResult(result, { ...FORMAT, file }, options, resultParts);
 }
 
 const FORMAT: PartFormat<AnthropicTextBlock | AnthropicFileBlock> = {

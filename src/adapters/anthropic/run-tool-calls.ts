@@ -1,9 +1,6 @@
 /** Runs the calls that an Anthropic model requested, and returns the message to append to the conversation. */
-
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { partNote } from "../../content/content-part.js";
-import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import type { WithForModel } from "../for-model.js";
 import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../model-content.js";
 import type { DeferredOptions } from "../offered-tools.js";
 import {
@@ -14,12 +11,12 @@ import {
   type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
+  type ResumeRunOptions,
   type RunFormat,
   type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -97,15 +94,12 @@ export async function runAnthropicToolCalls(
   const isShown = offered?.has(SEARCH_TOOLS_NAME) === true && tools?.some(isDeferred) === true;
   const isClient = deferred === undefined ? isShown : deferred === "client";
   const isSearch = ({ name }: RequestedCall) => isClient && name === SEARCH_TOOLS_NAME;
-  const format = formatOf(options, { offered, isResultsOnly: calls.some(isProgrammatic) });
+  const format = formatOf(options, calls.some(isProgrammatic), offered);
   return runAndFormat(toolport, calls, { ...options, offered, isSearch }, format);
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> &
-  ResumeOptions &
-  WithForModel &
-  WithOfferedTools;
+export type AnthropicResumeOptions = ResumeRunOptions<ContentOptions>;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -126,7 +120,7 @@ export function resumeAnthropicToolCalls(
   options: AnthropicResumeOptions = {},
 ): Promise<ResumedRun<AnthropicToolResultMessage>> {
   const isResultsOnly = run.pending.some(({ call }) => isProgrammatic(call));
-  const format = formatOf({ ...options, strictContent: false }, { isResultsOnly });
+  const format = formatOf({ ...options, strictContent: false }, isResultsOnly);
   const offered = options.tools && offeredForms(options.tools);
   return resumeRun(toolport, run, { answers, options, offered, format });
 }
@@ -139,21 +133,19 @@ const isDeferred = (tool: object): boolean => "defer_loading" in tool && tool.de
 
 type Block = AnthropicToolResultMessage["content"][number];
 
-interface MessageRules {
-  /** The tools of the request; undefined if unknown. */
-  readonly offered?: OfferedForms | undefined;
-  /** Nothing may follow the results in the message. */
-  readonly isResultsOnly: boolean;
-}
-
+/**
+ * @param isResultsOnly nothing may follow the results in the message
+ * @param offered the tools of the request; undefined if unknown
+ */
 const formatOf = (
   options: ContentOptions,
-  rules: MessageRules,
+  isResultsOnly: boolean,
+  offered?: OfferedForms,
 ): RunFormat<AnthropicToolResultMessage, AnthropicToolResult, Block> => ({
   convert: (answer) =>
     answer.found === undefined
-      ? toToolResult(answer, options, rules)
-      : { result: toReferences(answer, rules), beside: [] },
+      ? toToolResult(answer, options, isResultsOnly)
+      : { result: toReferences(answer, offered), beside: [] },
   // Results must come first in the message.
   join: (results, beside) =>
     results.length === 0 ? [] : [{ role: "user", content: [...results, ...beside] }],
@@ -173,7 +165,10 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
         .map(({ id, name, input, caller }) => ({ id, name, args: input, ...(caller && { caller }) }));
 
 /** The tools that a search found. The API rejects a reference to a tool that is not in `tools` of the request. */
-function toReferences({ call, found = [] }: CallOutcome, { offered }: MessageRules): AnthropicToolResult {
+function toReferences(
+  { call, found = [] }: CallOutcome,
+  offered: OfferedForms | undefined,
+): AnthropicToolResult {
   const references = found
     .filter(({ name }) => offered === undefined || offered.has(name))
     .map(({ name }): AnthropicToolReference => ({ type: "tool_reference", tool_name: name }));
@@ -193,7 +188,7 @@ const NOTHING_FOUND = "Nothing found. Try other words.";
 function toToolResult(
   { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, onLeftOut }: ContentOptions,
-  { isResultsOnly }: MessageRules,
+  isResultsOnly: boolean,
 ): { result: AnthropicToolResult; beside: AnthropicToolResultMessage["content"] } {
   const files: AnthropicFileBlock[] = [];
   const content = parts.map((part): AnthropicTextBlock | AnthropicFileBlock => {

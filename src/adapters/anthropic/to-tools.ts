@@ -1,16 +1,14 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
-import type { ToolDefinition } from "../../catalog/search/deferred-tools.js";
-import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { WithForModel } from "../for-model.js";
+import type { OfferedTool } from "../../schema/derive/offered-tool.js";
+import { definedFields } from "../../util/json.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOptions,
-  type OfferedTool,
-  type OnSchemaChange,
+  type OfferOptions,
   offerTools,
-  type ToolSelection,
+  type SearchDefinition,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 
@@ -42,7 +40,7 @@ export interface AnthropicToolSearchTool {
 export type AnthropicDeferredTool = AnthropicTool | AnthropicToolSearchTool;
 
 /** Options of `toAnthropicTools()`. */
-export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
+export interface AnthropicToolsOptions extends OfferOptions, DeferredOptions {
   /**
    * Who may call a tool, for all tools or chosen for each. For code add Anthropic's code execution tool to the tools of the request.
    * @default only the model itself
@@ -52,8 +50,6 @@ export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, W
    * ```
    */
   readonly allowedCallers?: AllowedCallers<AnthropicCaller> | undefined;
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
 }
 
 /**
@@ -82,18 +78,12 @@ export function toAnthropicTools(
 ): Promise<AnthropicDeferredTool[]>;
 export async function toAnthropicTools(
   toolport: ToolSource,
-  { onChange, compact, forModel, deferred, allowedCallers, ...selection }: AnthropicToolsOptions = {},
+  options: AnthropicToolsOptions = {},
 ): Promise<AnthropicDeferredTool[]> {
-  const offer = await offerTools(toolport, selection, {
-    deferred,
-    target: "anthropic",
-    onChange,
-    compact,
-    forModel,
-  });
-  const { shown, hidden, search } = offer;
-  const define = (offered: OfferedTool) => toTool(offered, allowedCallers);
-  const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [{ ...NATIVE_SEARCH }] : [];
+  const { shown, hidden, search } = await offerTools(toolport, options, "anthropic");
+  const define = (offered: OfferedTool) => toTool(offered, options.allowedCallers);
+  const native = { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25" } as const;
+  const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [native] : [];
   return [
     // First, because programs set cache_control on the last tool, which the API rejects for a deferred one.
     ...hidden.map((offered): AnthropicTool => ({ ...define(offered), defer_loading: true })),
@@ -102,12 +92,7 @@ export async function toAnthropicTools(
   ];
 }
 
-const NATIVE_SEARCH: AnthropicToolSearchTool = {
-  type: "tool_search_tool_bm25_20251119",
-  name: "tool_search_tool_bm25",
-};
-
-const toSearchTool = ({ name, description, inputSchema }: ToolDefinition): AnthropicTool => ({
+const toSearchTool = ({ name, description, inputSchema }: SearchDefinition): AnthropicTool => ({
   name,
   description,
   input_schema: deriveSchema(inputSchema, "anthropic").schema as AnthropicTool["input_schema"],
@@ -117,12 +102,7 @@ function toTool(
   { tool, derived, description }: OfferedTool,
   allowed: AllowedCallers<AnthropicCaller> | undefined,
 ): AnthropicTool {
-  const { name } = tool;
-  const callers = callersOf(tool, allowed);
-  return {
-    name,
-    ...(description !== undefined && { description }),
-    input_schema: derived.schema as AnthropicTool["input_schema"],
-    ...(callers !== undefined && { allowed_callers: callers }),
-  };
+  const input_schema = derived.schema as AnthropicTool["input_schema"];
+  const allowed_callers = callersOf(tool, allowed);
+  return definedFields({ name: tool.name, description, input_schema, allowed_callers });
 }

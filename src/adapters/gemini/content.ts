@@ -3,9 +3,8 @@ import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type ContentOptions,
-  convertParts,
+  convertResult,
   fileOf,
-  markedParts,
   type PartFormat,
   promptTurns,
   type ResultContent,
@@ -90,10 +89,9 @@ export interface GeminiContentOptions extends ContentOptions {
  */
 export function toGeminiContent(
   result: ResultContent,
-  { media, strictContent, audience, onLeftOut }: GeminiContentOptions = {},
+  options: GeminiContentOptions = {},
 ): (GeminiTextPart | GeminiInlineData)[] {
-  const options = { media, strictContent, onLeftOut, server: result.server };
-  return convertParts(markedParts(result, audience), FORMAT, options);
+  return convertResult(result, FORMAT, options);
 }
 
 const FORMAT: PartFormat<GeminiTextPart | GeminiInlineData> = {

@@ -1,7 +1,5 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/content-part.js";
-import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import type { WithForModel } from "../for-model.js";
 import { type ContentOptions, noteOrThrow, textOf } from "../model-content.js";
 import {
   type CallOutcome,
@@ -9,12 +7,12 @@ import {
   type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
+  type ResumeRunOptions,
   type RunFormat,
   type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -93,21 +91,14 @@ export async function runGeminiToolCalls(
   const { schema, tools } = options;
   const offered = tools && offeredForms(tools);
   const otherForm = schema === undefined ? undefined : (`gemini-${schema}` as const);
-  return runAndFormat(
-    toolport,
-    requestedCalls(answer),
-    { ...options, offered, otherForm },
-    formatOf(options),
-  );
+  const run = { ...options, offered, otherForm };
+  return runAndFormat(toolport, requestedCalls(answer), run, formatOf(options));
 }
 
 type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;
 
 /** How results are converted, and the options of `resume()`. */
-export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> &
-  ResumeOptions &
-  WithForModel &
-  WithOfferedTools;
+export type GeminiResumeOptions = ResumeRunOptions<GeminiContentRules>;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -148,10 +139,7 @@ type Part = GeminiResponseContent["parts"][number];
 const formatOf = (
   options: GeminiContentRules,
 ): RunFormat<GeminiResponseContent, GeminiFunctionResponse, Part> => ({
-  convert(answer) {
-    const { response, beside } = toResponse(answer, options);
-    return { result: response, beside };
-  },
+  convert: (answer) => toResponse(answer, options),
   join: (results, beside) => (results.length === 0 ? [] : [{ role: "user", parts: [...results, ...beside] }]),
   split(messages) {
     const all = messages.flatMap(({ parts }) => parts);
@@ -173,7 +161,7 @@ function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
 function toResponse(
   { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, media = "response", onLeftOut }: GeminiContentRules,
-): { response: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
+): { result: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
   const place = { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut };
   const inside: GeminiInlineData[] = [];
   const beside: GeminiInlineData[] = [];
@@ -190,7 +178,7 @@ function toResponse(
   });
   const text = texts.join("\n");
   return {
-    response: {
+    result: {
       functionResponse: {
         ...(call.id !== undefined && { id: call.id }),
         name: call.name,

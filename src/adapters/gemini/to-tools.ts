@@ -1,7 +1,5 @@
 /** Converts tools to the format of Gemini's API: plain JSON for `config.tools` of a request. */
-import type { WithCompact } from "../../schema/derive/compact-schema.js";
-import type { WithForModel } from "../for-model.js";
-import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
+import { type OfferOptions, offeredTools } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 
 /** One tool. Its schema is in one of the two fields, as the option `schema` says. */
@@ -20,14 +18,12 @@ export interface GeminiTool {
 }
 
 /** Options of `toGeminiTools()`. */
-export interface GeminiToolsOptions extends ToolSelection, WithCompact, WithForModel {
+export interface GeminiToolsOptions extends OfferOptions {
   /**
    * Which form the schemas have: JSON Schema (`parametersJsonSchema`), or the older subset of OpenAPI (`parameters`).
    * @default "json"
    */
   readonly schema?: "json" | "openapi" | undefined;
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
 }
 
 /**
@@ -43,14 +39,10 @@ export interface GeminiToolsOptions extends ToolSelection, WithCompact, WithForM
  */
 export async function toGeminiTools(
   toolport: ToolSource,
-  { schema = "json", onChange, compact, forModel, ...selection }: GeminiToolsOptions = {},
+  options: GeminiToolsOptions = {},
 ): Promise<GeminiTool[]> {
-  const offered = await offeredTools(toolport, selection, {
-    target: `gemini-${schema}`,
-    onChange,
-    compact,
-    forModel,
-  });
+  const { schema = "json" } = options;
+  const offered = await offeredTools(toolport, options, `gemini-${schema}`);
   if (offered.length === 0) return [];
   const functionDeclarations = offered.map(({ tool: { name }, derived, description }) => ({
     name,

@@ -7,19 +7,10 @@ import type {
   OAuthClientProvider,
   RequestId,
 } from "@modelcontextprotocol/client";
-import type {
-  BaseUrlServerEntry,
-  CustomServerEntry,
-  DockerServerEntry,
-  HttpServerEntry,
-  ReachedOneWay,
-  SseUrlServerEntry,
-  StdioServerEntry,
-  WebSocketServerEntry,
-} from "../../config/server-entry.js";
+import type { HttpServerEntry, ServerEntry, StdioServerEntry } from "../../config/server-entry.js";
 import type { ToolportOptions } from "../../port/options.js";
+import type { SchemaForm } from "../../schema/derive/offered-tool.js";
 import type { AudienceRule, LeftOutContent } from "../model-content.js";
-import type { SchemaForm } from "../offered-tools.js";
 import type { OutputHandling, ToolArtifact, ToolOutput } from "./content.js";
 import type { MCPClientError } from "./errors.js";
 
@@ -72,16 +63,15 @@ export interface StreamableHTTPConnection extends Omit<HttpServerEntry, "authPro
 /** The older name of the same option. */
 export type SSEConnection = StreamableHTTPConnection;
 
-/** A server over HTTP, with its address in an older format or in two parts. */
-type OtherAddress = (Omit<SseUrlServerEntry, "authProvider"> | Omit<BaseUrlServerEntry, "authProvider">) &
-  Pick<StreamableHTTPConnection, "authProvider">;
+/** The fields in which an entry differs from one of `createToolport`. */
+type OwnFields = Pick<StdioConnection, "stderr"> & Pick<StreamableHTTPConnection, "authProvider">;
+
+type ToConnection<Entry> = Entry extends unknown
+  ? Omit<Entry, keyof OwnFields> & Pick<OwnFields, keyof Entry & keyof OwnFields> & OutputConfig
+  : never;
 
 /** One server. */
-export type Connection = ReachedOneWay<
-  | StdioConnection
-  | StreamableHTTPConnection
-  | ((OtherAddress | WebSocketServerEntry | DockerServerEntry | CustomServerEntry) & OutputConfig)
->;
+export type Connection = ToConnection<ServerEntry>;
 
 /** How tools are named, loaded and mapped. */
 export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {

@@ -5,7 +5,7 @@ import {
   HumanMessage,
   type ContentBlock as LangChainBlock,
 } from "@langchain/core/messages";
-import { type ContentPart, partNote, toContentPart, toContentParts } from "../../content/content-part.js";
+import { type ContentPart, partNote, toContentParts } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { PromptResult } from "../../port/get-prompt.js";
@@ -79,7 +79,7 @@ async function expand(part: ContentPart, readResource: OutputSource["readResourc
   const read = await readResource(part.uri);
   if (read === undefined || read.length === 0) return [part];
   // Nested resources without content stay unchanged. The audience of the block still applies.
-  return read.map((block) => ({ ...toContentPart(block), userOnly: part.userOnly }));
+  return toContentParts(read).map((each) => ({ ...each, userOnly: part.userOnly }));
 }
 
 function arrange(
@@ -118,7 +118,9 @@ function arrange(
     for (const part of parts)
       if (blocks.has(part) && !remaining.has(part)) artifact.push(part.source as ContentBlock);
   }
-  return [loneText(content) ?? (isCut ? joinedText(content) : undefined) ?? content, artifact];
+  // Some providers accept nothing but one text in a tool message.
+  const isText = (isCut || content.length === 1) && content.every(({ type }) => type === "text");
+  return [isText ? content.map((block) => block["text"] as string).join("\n") : content, artifact];
 }
 
 function targetOf(
@@ -140,18 +142,6 @@ function ownMeta(meta: Readonly<Record<string, unknown>>): Readonly<Record<strin
   const own = Object.entries(meta).filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
-
-/** The text, if there is nothing else. */
-function loneText(content: readonly LangChainBlock[]): string | undefined {
-  const [first] = content;
-  return first?.type === "text" && content.length === 1 ? (first["text"] as string) : undefined;
-}
-
-/** One text, if there are only texts: some providers accept nothing else in a tool message. */
-const joinedText = (content: readonly LangChainBlock[]): string | undefined =>
-  content.every(({ type }) => type === "text")
-    ? content.map((block) => block["text"] as string).join("\n")
-    : undefined;
 
 const toText = (text: string): LangChainBlock => ({ type: "text", text });
 
@@ -259,7 +249,7 @@ export function toLangChainMessages(
   return prompt.messages.map(({ role, content }) => {
     // The protocol allows one block; some servers send several.
     const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
-    const parts = blocks.map((block) => toContentPart((block ?? {}) as Record<string, unknown>));
+    const parts = toContentParts(blocks);
     const odd = parts.find((part) => (role === "assistant" ? textOf(part) === undefined : isOdd(part)));
     if (odd !== undefined) throw unsupported(prompt, role, odd);
     if (role === "assistant") return new AIMessage({ content: parts.map(textOf).join("\n") });
@@ -306,8 +296,6 @@ export type OutputType = "text" | "image" | "audio" | "resource" | "resource_lin
 /** One target for everything, or one for each type that is named. */
 export type OutputHandling = OutputTarget | { readonly [Type in OutputType]?: OutputTarget | undefined };
 
-export const OUTPUT_TYPES: readonly OutputType[] = ["text", "image", "audio", "resource", "resource_link"];
-
 const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
   text: "content",
   image: "content",
@@ -315,6 +303,8 @@ const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
   resource: "artifact",
   resource_link: "content",
 };
+
+export const OUTPUT_TYPES = Object.keys(DEFAULTS) as OutputType[];
 
 /** Merges levels over the defaults, later ones over earlier ones: top level first, then the server. */
 export function resolveOutputHandling(

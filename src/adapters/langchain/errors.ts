@@ -1,11 +1,11 @@
 /** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
-
-import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
+import { compileFilter } from "../../catalog/filters/filters.js";
+import { parsePath } from "../../config/option-table.js";
 import { type ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { WithheldTool } from "../../model/tool-info.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
-import type { Toolport } from "../../toolport.js";
+import type { Toolport, ToolsOptions } from "../../toolport.js";
 
 /** Details of the failure. */
 export interface ToolExceptionDetails {
@@ -99,23 +99,13 @@ export class ConfigZodError extends Error {
 /** The same problems, with the paths of the user's configuration: a plain map of servers has no `mcpServers`. */
 export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodError {
   const issues = error.issues.map(({ path, message }): ZodIssue => {
-    const keys = splitPath(path);
+    const keys = parsePath(path);
     // Problems without a server come from the option `toolport`.
     const own = keys[0] === "options" ? ["toolport", ...keys.slice(1)] : isBareMap ? keys.slice(1) : keys;
     return { code: "custom", path: own, message };
   });
   const all: ZodIssue[] = issues.length > 0 ? issues : [{ code: "custom", path: [], message: error.what }];
   return new ConfigZodError(all, { cause: error });
-}
-
-/** Parses a path of `formatPath`: `mcpServers["my server"].args[1]`. */
-function splitPath(path: string): (string | number)[] {
-  const keys: (string | number)[] = [];
-  for (const [, plain, index, quoted] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)) {
-    if (index !== undefined) keys.push(Number(index));
-    else keys.push(quoted === undefined ? plain! : (JSON.parse(quoted) as string));
-  }
-  return keys;
 }
 
 /** Those of several ports, without duplicates, and those that LangChain rejected. */
@@ -127,7 +117,7 @@ export function allWithheld(
   return [...new Map(all.map((tool) => [JSON.stringify(tool), tool])).values()];
 }
 
-type Names = Pick<ToolFilters, "only" | "except">;
+type Names = Pick<ToolsOptions, "only" | "except">;
 
 /**
  * The error for tools of a server that cannot be offered because of their definition; undefined if

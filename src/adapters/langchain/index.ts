@@ -1,5 +1,4 @@
 /** `toolport/langchain`: MCP tools in LangChain.js and LangGraph.js; a drop-in for `@langchain/mcp-adapters`. */
-
 export type {
   ClientConfig,
   Connection,

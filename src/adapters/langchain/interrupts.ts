@@ -1,4 +1,6 @@
 /** Calls of tools in a LangGraph graph that interrupt it while they wait for a person, and the values that resume it. */
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import {
   AuthError,
   ConfigError,
@@ -10,18 +12,87 @@ import { isSuspended, type ResumeInput, type Suspended } from "../../execution/s
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { pushTo } from "../../util/collections.js";
-import { isRecord } from "../../util/json.js";
-import { sha256 } from "../../util/text.js";
+import { isRecord, toRecord } from "../../util/json.js";
+import { sha256, timeOfUuid } from "../../util/text.js";
+import { wrongOptions } from "../offered-tools.js";
 import { resumeOptions } from "../run-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
-import {
-  type GraphTask,
-  graphTaskOf,
-  type Interrupts,
-  implicitConfig,
-  type ToolConfig,
-  toolCallIdOf,
-} from "./tool-port.js";
+import type { HookState, InterruptOptions } from "./client-config.js";
+
+/** What the calls of a tool interrupt the graph for. */
+export interface Interrupts {
+  readonly reasons: readonly Suspended["reason"][];
+  /** The name of the user changes with every process, so a later process cannot find the call. */
+  readonly isTemporaryUser: boolean;
+}
+
+/** Undefined if neither option is set. A login is needed before both. */
+export function interruptsOf(
+  { elicitation, approval }: InterruptOptions,
+  isTemporaryUser = false,
+): Interrupts | undefined {
+  const issues = Object.entries({ elicitation, approval })
+    .filter(([, value]) => value !== undefined && value !== "interrupt")
+    .map(([path]) => ({ path, message: 'must be "interrupt"' }));
+  if (issues.length > 0) throw wrongOptions(...issues);
+  if (elicitation === undefined && approval === undefined) return undefined;
+  const reasons: Suspended["reason"][] = ["login"];
+  if (elicitation !== undefined) reasons.push("input");
+  if (approval !== undefined) reasons.push("approval");
+  return { reasons, isTemporaryUser };
+}
+
+/** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */
+export type ToolConfig = RunnableConfig & {
+  toolCall?: { readonly id?: string | undefined } | undefined;
+  readonly state?: unknown;
+  /** Part of the configuration of every node, so LangGraph itself is not needed here. */
+  readonly interrupt?: unknown;
+};
+
+/** LangGraph's record of one run of a task. Only read here. */
+interface Scratchpad {
+  readonly interruptCounter?: number;
+  readonly resume?: readonly unknown[];
+  readonly currentTaskInput?: unknown;
+}
+
+/** The task of LangGraph that a call belongs to. */
+export interface GraphTask {
+  readonly scratchpad: Scratchpad;
+  /** LangGraph's `interrupt`: returns the next resume value of the task, or throws its signal. */
+  interrupt(value: object): unknown;
+}
+
+export const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
+
+/** Set by `McpTool.invoke`, or by LangChain itself. */
+export function timeoutOf({ metadata }: ToolConfig): number | undefined {
+  const timeoutMs: unknown = metadata?.["timeoutMs"];
+  return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+// The same key that LangGraph's `getCurrentTaskInput` uses.
+const scratchpadOf = ({ configurable }: ToolConfig): Scratchpad | undefined =>
+  configurable?.["__pregel_scratchpad"] as Scratchpad | undefined;
+
+export function stateOf(config: ToolConfig): HookState {
+  return toRecord(scratchpadOf(config)?.currentTaskInput ?? config.state) ?? {};
+}
+
+/** Undefined outside of a graph. */
+export function graphTaskOf(config: ToolConfig): GraphTask | undefined {
+  const { interrupt } = config;
+  const scratchpad = scratchpadOf(config);
+  if (typeof interrupt !== "function" || !isRecord(scratchpad)) return undefined;
+  // LangGraph's `interrupt` takes the task from here.
+  if (scratchpadOf(implicitConfig()) !== scratchpad) return undefined;
+  return { scratchpad, interrupt: interrupt as GraphTask["interrupt"] };
+}
+
+/** The configuration of the node or tool that is running. */
+export const implicitConfig = (): ToolConfig =>
+  (AsyncLocalStorageProviderSingleton.getRunnableConfig() as ToolConfig | undefined) ?? {};
 
 /** One call of a tool. */
 export interface InterruptibleCall {
@@ -72,7 +143,9 @@ export async function callInterruptibly(call: InterruptibleCall): Promise<ToolRe
     let problem: InterruptProblem | undefined;
     while (isSuspended(out)) {
       const waiting: Suspended = out;
-      const answer = await asking.ask(toInterrupted(waiting, toolCallId, problem));
+      const { suspended: _, ...asked } = waiting;
+      const question = { ...asked, toolCallId, ...(problem !== undefined && { problem }) };
+      const answer = await asking.ask(question as InterruptedCall);
       problem = undefined;
       try {
         out = await resumeTool(toolport, waiting.token, answer, {
@@ -136,7 +209,7 @@ function placeOf({ tool, config, interrupts }: InterruptibleCall) {
     );
   if (message.calls > 1)
     return refuse("another call of the same message has the same id", "Give every tool call its own id");
-  const startedAt = timeOfId(checkpointOf(internal["checkpoint_map"], namespace));
+  const startedAt = timeOfUuid(checkpointOf(internal["checkpoint_map"], namespace));
   if (startedAt !== undefined && startedAt + LIFE_MS < Date.now())
     throw new SuspensionError({
       code: "OUTCOME_UNKNOWN",
@@ -148,25 +221,11 @@ function placeOf({ tool, config, interrupts }: InterruptibleCall) {
   return { task, toolCallId, identity: [thread, namespace, message.id, toolCallId] };
 }
 
-/** The checkpoint that the task belongs to: that of the graph, not of the task's own namespace. */
+/** The checkpoint that the task belongs to, a UUID with its time: that of the graph, not of the task's own namespace. */
 function checkpointOf(checkpoints: unknown, namespace: unknown): unknown {
   if (!isRecord(checkpoints) || typeof namespace !== "string") return undefined;
   return checkpoints[namespace.split("|").slice(0, -1).join("|")];
 }
-
-/** The time in a UUID of version 6, which LangGraph uses for checkpoints, or 7; undefined for anything else. */
-function timeOfId(id: unknown): number | undefined {
-  if (typeof id !== "string") return undefined;
-  const [, high = "", middle = "", version, low = ""] =
-    /^([\da-f]{8})-([\da-f]{4})-([67])([\da-f]{3})-/i.exec(id) ?? [];
-  if (version === "7") return Number.parseInt(`${high}${middle}`, 16);
-  if (version !== "6") return undefined;
-  const sinceGregorian = Number(BigInt(`0x${high}${middle}${low}`) / 10_000n);
-  return sinceGregorian - GREGORIAN_MS;
-}
-
-/** From the start of the Gregorian calendar to 1970. */
-const GREGORIAN_MS = 12_219_292_800_000;
 
 /** The id of the message that contains the tool call, and how many calls in it have this id. */
 function messageOf(
@@ -186,14 +245,6 @@ function messageOf(
     if (typeof id === "string" && id !== "") return { id, calls: callsOf(message).length };
   }
   return undefined;
-}
-
-function toInterrupted(
-  { suspended: _, ...call }: Suspended,
-  toolCallId: string,
-  problem: InterruptProblem | undefined,
-): InterruptedCall {
-  return { ...call, toolCallId, ...(problem !== undefined && { problem }) } as InterruptedCall;
 }
 
 /** Undefined for an error that ends the call. After the others, nothing was sent and the same token works. */
@@ -314,9 +365,7 @@ class TaskQuestions {
 
   #keep(value: unknown): void {
     if (!isAnswers(value)) return;
-    for (const [token, answer] of Object.entries(value)) {
-      pushTo(this.#answers, token, answer);
-    }
+    for (const [token, answer] of Object.entries(value)) pushTo(this.#answers, token, answer);
   }
 
   /** The next answer that fits the question. */

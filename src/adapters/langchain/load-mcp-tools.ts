@@ -60,12 +60,6 @@ export interface McpClientLike {
 type Params = Record<string, unknown>;
 type Method = (...parameters: unknown[]) => Promise<unknown>;
 
-interface Request {
-  readonly id: RequestId;
-  readonly method: string;
-  readonly params: Params;
-}
-
 /** The port enforces timeouts; the limit of the client would interfere. */
 const NO_LIMIT_MS = 2_147_483_647;
 const METHOD_NOT_FOUND = -32601;
@@ -95,18 +89,17 @@ class ClientTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (!("method" in message)) return;
+    const { method } = message;
     const params = (message.params ?? {}) as Params;
-    if ("id" in message) await this.#request({ id: message.id, method: message.method, params });
-    else if (message.method === "notifications/cancelled") {
-      this.#running.get(params["requestId"] as RequestId)?.abort();
+    if (!("id" in message)) {
+      if (method === "notifications/cancelled") this.#running.get(params["requestId"] as RequestId)?.abort();
+      return;
     }
-  }
-
-  async #request({ id, method, params }: Request): Promise<void> {
+    const { id } = message;
     const controller = new AbortController();
     this.#running.set(id, controller);
     try {
-      const result = await this.#answer({ id, method, params }, controller.signal);
+      const result = await this.#answer(method, params, controller.signal);
       const error = { code: METHOD_NOT_FOUND, message: `${method} is not available here` };
       this.#deliver({ id, ...(result === undefined ? { error } : { result }) });
     } finally {
@@ -114,7 +107,7 @@ class ClientTransport implements Transport {
     }
   }
 
-  async #answer({ method, params }: Request, signal: AbortSignal): Promise<unknown> {
+  async #answer(method: string, params: Params, signal: AbortSignal): Promise<unknown> {
     const { _meta: meta, ...rest } = params as { _meta?: Params };
     const { progressToken, ...ownMeta } = meta ?? {};
     const sent = Object.keys(ownMeta).length === 0 ? rest : { ...rest, _meta: ownMeta };
@@ -153,7 +146,13 @@ class ClientTransport implements Transport {
 
   async #call(name: keyof McpClientLike, ...parameters: unknown[]): Promise<unknown> {
     // Some versions of the SDK answer with an empty list instead.
-    if ("transport" in this.#client && this.#client.transport === undefined) throw notConnected();
+    if ("transport" in this.#client && this.#client.transport === undefined)
+      throw new ConnectionError({
+        code: "CLOSED",
+        what: "The client is not connected",
+        next: "Connect it, then load its tools again",
+        outcome: "unsent",
+      });
     const method = this.#client[name] as unknown as Method;
     return method.apply(this.#client, parameters);
   }
@@ -162,11 +161,3 @@ class ClientTransport implements Transport {
     this.onmessage?.({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
   }
 }
-
-const notConnected = (): ConnectionError =>
-  new ConnectionError({
-    code: "CLOSED",
-    what: "The client is not connected",
-    next: "Connect it, then load its tools again",
-    outcome: "unsent",
-  });

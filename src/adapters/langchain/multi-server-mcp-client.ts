@@ -2,12 +2,13 @@
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import type { ToolportError } from "../../errors/toolport-error.js";
-import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
+import type { ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
+import { targetOf } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
-import { targetOf } from "../offered-tools.js";
+import { copyPlain, definedFields } from "../../util/json.js";
 import type {
   ClientConfig,
   Connection,
@@ -17,6 +18,7 @@ import type {
   MCPResourceTemplate,
 } from "./client-config.js";
 import { allWithheld, asClientError, loadError, MCPClientError } from "./errors.js";
+import { interruptsOf } from "./interrupts.js";
 import {
   type OpenedClient,
   openClient,
@@ -24,8 +26,8 @@ import {
   readClientConfig,
   uniqueNames,
 } from "./opened-client.js";
+import { readSettings, type ToolPort } from "./run-tool.js";
 import { type Conversion, convertTools } from "./to-tools.js";
-import { interruptsOf, readSettings, type ToolPort } from "./tool-port.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
 
@@ -53,7 +55,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   /** A copy of the configuration with defaults. Changing it has no effect. */
   get config(): ClientConfig {
-    return copyOf(this.#read.config);
+    return copyPlain(this.#read.config);
   }
 
   /**
@@ -128,7 +130,9 @@ export class MultiServerMCPClient implements AsyncDisposable {
     }
     try {
       const contents = await this.#portOf(serverName, options).readResource(serverName, uri);
-      return contents.map(toResourceContent);
+      return contents.map(({ uri: at, mimeType, text, blob }) =>
+        definedFields({ uri: at, mimeType, text, blob }),
+      );
     } catch (cause) {
       throw asClientError(cause, serverName, `Failed to read resource "${uri}"`);
     }
@@ -264,17 +268,14 @@ export class MultiServerMCPClient implements AsyncDisposable {
       // Toolport's own two tools were added above, once for all servers.
       const tools = infos.filter((info) => info.server === server);
       unconverted.delete(server);
-      if (config.throwOnLoadError) await this.#checkWithheld(server, port);
+      if (config.throwOnLoadError) {
+        const filters = { own: entries[server], all: config.toolport };
+        const error = loadError(server, port.snapshot(), filters);
+        if (error !== undefined) await this.#onFailure(error, server);
+      }
       loaded[server] = this.#convert(tools, port, { options, nameOf });
     }
     return loaded;
-  }
-
-  async #checkWithheld(server: string, toolport: Toolport): Promise<void> {
-    const { config, entries } = this.#read;
-    const filters = { own: entries[server], all: config.toolport };
-    const error = loadError(server, toolport.snapshot(), filters);
-    if (error !== undefined) await this.#onFailure(error, server);
   }
 
   #convert(
@@ -303,16 +304,6 @@ export class MultiServerMCPClient implements AsyncDisposable {
   }
 }
 
-/** Copies plain objects and lists; functions and instances of classes stay as they are. */
-function copyOf<Value>(value: Value): Value;
-function copyOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => copyOf(item));
-  if (typeof value !== "object" || value === null) return value;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
-}
-
 const toResource = ({ uri, ...rest }: ResourceInfo): MCPResource => ({ uri, ...describe(rest) });
 
 const toResourceTemplate = ({ uriTemplate, ...rest }: ResourceTemplateInfo): MCPResourceTemplate => ({
@@ -320,17 +311,5 @@ const toResourceTemplate = ({ uriTemplate, ...rest }: ResourceTemplateInfo): MCP
   ...describe(rest),
 });
 
-const toResourceContent = ({ uri, mimeType, text, blob }: ResourceContents): MCPResourceContent => ({
-  uri,
-  ...(mimeType !== undefined && { mimeType }),
-  ...(text !== undefined && { text }),
-  ...(blob !== undefined && { blob }),
-});
-
-type Described = Pick<ResourceInfo, "name" | "title" | "description" | "mimeType">;
-
-const describe = ({ name, title, description, mimeType }: Described) => ({
-  name: title ?? name,
-  ...(description !== undefined && { description }),
-  ...(mimeType !== undefined && { mimeType }),
-});
+const describe = ({ name, title, description, mimeType }: Omit<ResourceInfo, "server" | "uri">) =>
+  definedFields({ name: title ?? name, description, mimeType });

@@ -1,21 +1,20 @@
 /** What an open `MultiServerMCPClient` works with: its configuration, its port, the ports of callers, log levels, background retries, notifications. */
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
-import { toolIdentity } from "../../catalog/names/assign-names.js";
-import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
 import { ENTRY_KEYS } from "../../config/entry-options.js";
-import type { ReconnectOptions, ServerEntry } from "../../config/server-entry.js";
+import type { HttpServerEntry, ServerEntry } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";
 import { AuthError, ConfigError, type ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import type { ServerNotification } from "../../port/events.js";
 import type { PrincipalOptions } from "../../port/principal.js";
 import type { ServerReport } from "../../port/report.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
+import type { SchemaForm } from "../../schema/derive/offered-tool.js";
 import type { Toolport } from "../../toolport.js";
 import { callSafely } from "../../util/callbacks.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { oncePerObject } from "../../util/concurrency.js";
+import { definedFields, type Fields, isRecord } from "../../util/json.js";
+import { isSafeName, joinName, markedNames, toolIdentity } from "../../util/safe-name.js";
 import { fullJitterMs, pause } from "../../util/timers.js";
-import type { SchemaForm } from "../offered-tools.js";
 import type {
   ClientConfig,
   Connection,
@@ -80,8 +79,11 @@ export function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => strin
 class CallerPorts {
   readonly #toolport: Toolport;
   readonly #ports = new Map<string, Toolport>();
-  readonly #providers = new WeakMap<object, number>();
   #lastProvider = 0;
+  readonly #numberOf = oncePerObject((_provider: object) => {
+    this.#lastProvider += 1;
+    return this.#lastProvider;
+  });
 
   constructor(toolport: Toolport) {
     this.#toolport = toolport;
@@ -96,8 +98,10 @@ class CallerPorts {
   portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
     const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
     if (fields.length === 0 && authProvider === undefined) return this.#toolport;
-    const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
+    const identity = JSON.stringify([
+      fields.sort(),
+      authProvider === undefined ? 0 : this.#numberOf(authProvider),
+    ]);
     const existing = this.#ports.get(identity);
     if (existing !== undefined) return existing;
     // Names appear in logs and traces, so this one reveals nothing about the credentials.
@@ -110,14 +114,6 @@ class CallerPorts {
     });
     this.#ports.set(identity, port);
     return port;
-  }
-
-  #numberOf(provider: object): number {
-    const number = this.#providers.get(provider);
-    if (number !== undefined) return number;
-    this.#lastProvider += 1;
-    this.#providers.set(provider, this.#lastProvider);
-    return this.#lastProvider;
   }
 }
 
@@ -163,13 +159,6 @@ const TIMEOUTS = new Set(["CONNECT_TIMEOUT", "TIMEOUT"]);
 
 type Failures = Map<string, ToolportError>;
 
-interface Retry {
-  readonly port: Toolport;
-  readonly server: string;
-  readonly failures: Failures;
-  readonly maxAttempts: number;
-}
-
 class BackgroundRetries {
   readonly #ended = new AbortController();
   /** Servers that are tried in the background, with their last error; every caller's port has its own connections. */
@@ -186,7 +175,10 @@ class BackgroundRetries {
     server: string,
     { error, ms }: Pick<ServerReport, "error" | "ms">,
     // The option has two names, by transport.
-    { restart, reconnect = {} }: { restart?: ReconnectOptions; reconnect?: ReconnectOptions },
+    {
+      restart,
+      reconnect = {},
+    }: { restart?: HttpServerEntry["reconnect"]; reconnect?: HttpServerEntry["reconnect"] },
   ): void {
     const { enabled = true, maxAttempts = Number.POSITIVE_INFINITY } = restart ?? reconnect;
     // Another attempt would ask the user to log in again.
@@ -196,8 +188,18 @@ class BackgroundRetries {
     this.#failures.set(port, failures);
     if (failures.has(server) || !enabled) return;
     failures.set(server, error);
+    const { signal } = this.#ended;
+    const retry = async () => {
+      for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+        await pause(fullJitterMs(attempt), signal);
+        const { servers } = await port.connect({ servers: [server], signal });
+        const latest = servers[server]?.error;
+        if (latest === undefined || latest instanceof AuthError) return;
+        failures.set(server, latest);
+      }
+    };
     // Attempts end with success, when they are used up, when a login is required, or when the port closes.
-    this.#retry({ port, server, failures, maxAttempts })
+    retry()
       .catch(() => {})
       .finally(() => failures.delete(server));
   }
@@ -206,29 +208,17 @@ class BackgroundRetries {
   stop(): void {
     this.#ended.abort();
   }
-
-  async #retry({ port, server, failures, maxAttempts }: Retry): Promise<void> {
-    const { signal } = this.#ended;
-    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      await pause(fullJitterMs(attempt), signal);
-      const { servers } = await port.connect({ servers: [server], signal });
-      const error = servers[server]?.error;
-      if (error === undefined || error instanceof AuthError) return;
-      failures.set(server, error);
-    }
-  }
 }
 
-const LIST_HOOKS = {
-  tools: "onToolsListChanged",
-  resources: "onResourcesListChanged",
-  prompts: "onPromptsListChanged",
-} as const;
+const LIST_HOOKS = [
+  ["tools", "onToolsListChanged"],
+  ["resources", "onResourcesListChanged"],
+  ["prompts", "onPromptsListChanged"],
+] as const;
 
 /** Listens until the port is closed. Errors of the callbacks are passed to `report`. */
 function passNotifications(toolport: Toolport, config: ClientConfig, report: (error: unknown) => void): void {
   const hooks: Notifications = config;
-
   // The promise is returned to the port, which limits how many calls of a slow hook run and wait.
   const call = (server: string, run: (source: ServerMessageSource) => unknown) => {
     const options = config.mcpServers[server];
@@ -238,37 +228,31 @@ function passNotifications(toolport: Toolport, config: ClientConfig, report: (er
   toolport.on("state", ({ server, to }) =>
     to === "connected" ? call(server, (source) => hooks.onInitialized?.(source)) : undefined,
   );
-  toolport.on("notification", (notification) =>
-    call(notification.server, (source) => passOther(hooks, notification, source)),
+  toolport.on("notification", ({ server, method, params }) =>
+    call(server, (source) => {
+      switch (method) {
+        case "notifications/message": {
+          const { level, logger, data } = params as { level: LoggingLevel; logger?: string; data?: unknown };
+          return hooks.onMessage?.({ level, logger, data }, source);
+        }
+        case "notifications/cancelled": {
+          const { requestId, reason } = params as { requestId?: RequestId; reason?: string };
+          return requestId === undefined ? undefined : hooks.onCancelled?.({ requestId, reason }, source);
+        }
+        case "notifications/resources/updated":
+          return hooks.onResourcesUpdated?.({ ...params, uri: String(params["uri"]) }, source);
+        case "notifications/roots/list_changed":
+          return hooks.onRootsListChanged?.(source, source);
+        default:
+          return undefined;
+      }
+    }),
   );
   // Called after the lists were read again, so that `getTools()` in the hook returns the new tools.
-  for (const list of ["tools", "resources", "prompts"] as const)
+  for (const [list, hook] of LIST_HOOKS)
     toolport.on("listsChanged", ({ server, lists }) =>
-      lists.includes(list) ? call(server, (source) => hooks[LIST_HOOKS[list]]?.(source, source)) : undefined,
+      lists.includes(list) ? call(server, (source) => hooks[hook]?.(source, source)) : undefined,
     );
-}
-
-function passOther(
-  hooks: Notifications,
-  { method, params }: ServerNotification,
-  source: ServerMessageSource,
-): unknown {
-  switch (method) {
-    case "notifications/message": {
-      const { level, logger, data } = params as { level: LoggingLevel; logger?: string; data?: unknown };
-      return hooks.onMessage?.({ level, logger, data }, source);
-    }
-    case "notifications/cancelled": {
-      const { requestId, reason } = params as { requestId?: RequestId; reason?: string };
-      return requestId === undefined ? undefined : hooks.onCancelled?.({ requestId, reason }, source);
-    }
-    case "notifications/resources/updated":
-      return hooks.onResourcesUpdated?.({ ...params, uri: String(params["uri"]) }, source);
-    case "notifications/roots/list_changed":
-      return hooks.onRootsListChanged?.(source, source);
-    default:
-      return undefined;
-  }
 }
 
 export interface ReadConfig {
@@ -280,6 +264,13 @@ export interface ReadConfig {
   readonly isBareMap: boolean;
 }
 
+const DEFAULTS: Partial<ClientConfig> = {
+  throwOnLoadError: true,
+  prefixToolNameWithServerName: false,
+  additionalToolNamePrefix: "",
+  useStandardContentBlocks: false,
+  onConnectionError: "throw",
+};
 const SCHEMA_FORMS: readonly SchemaForm[] = ["source", ...SCHEMA_TARGETS];
 const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardContentBlocks"] as const;
 const FUNCTIONS = [
@@ -312,18 +303,8 @@ export function readClientConfig(given: ClientConfig | Readonly<Record<string, C
   }
   if (issues.length > 0) throw new ConfigZodError(issues);
   if (Object.keys(entries).length === 0) throw new MCPClientError("No MCP servers provided");
-  return { config: withDefaults({ ...options, mcpServers: servers } as ClientConfig), entries, isBareMap };
-}
-
-function withDefaults(config: ClientConfig): ClientConfig {
-  return {
-    ...config,
-    throwOnLoadError: config.throwOnLoadError ?? true,
-    prefixToolNameWithServerName: config.prefixToolNameWithServerName ?? false,
-    additionalToolNamePrefix: config.additionalToolNamePrefix ?? "",
-    useStandardContentBlocks: config.useStandardContentBlocks ?? false,
-    onConnectionError: config.onConnectionError ?? "throw",
-  };
+  const config = { ...DEFAULTS, ...definedFields(options), mcpServers: servers } as ClientConfig;
+  return { config, entries, isBareMap };
 }
 
 type Report = (path: (string | number)[], message: string) => void;
@@ -385,10 +366,8 @@ const isAmount = (value: unknown): value is number => typeof value === "number" 
 /** The entry without the fields of LangChain and of other programs. */
 function toEntry(entry: unknown): ServerEntry {
   if (!isRecord(entry)) return entry as ServerEntry;
-  const known = Object.entries(entry).filter(
-    ([key, value]) => ENTRY_KEYS.includes(key) && value !== undefined,
-  );
-  const own = Object.fromEntries(known);
+  const isOwn = ([key, value]: [string, unknown]) => ENTRY_KEYS.includes(key) && value !== undefined;
+  const own = Object.fromEntries(Object.entries(entry).filter(isOwn));
   // Node's "overlapped" equals "pipe" except on Windows, where it opens the pipe differently.
   return (own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own) as unknown as ServerEntry;
 }

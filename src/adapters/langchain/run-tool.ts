@@ -6,19 +6,88 @@ import { ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { CompactOptions } from "../../schema/derive/compact-schema.js";
+import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { debugChannel } from "../../telemetry/logger.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord, toRecord } from "../../util/json.js";
 import { utf8Length } from "../../util/text.js";
-import { calledTool, type FitFacts } from "../for-model.js";
-import { textPart } from "../model-content.js";
+import { calledTool, type FitFacts, type PartFitter } from "../for-model.js";
+import { type AudienceRule, textPart } from "../model-content.js";
 import type { ToolSource } from "../tool-source.js";
-import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
-import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
+import type {
+  GraphCommand,
+  HookState,
+  LoadMcpToolsOptions,
+  ModifiedToolCallResult,
+  OutputConfig,
+  ToolHooks,
+} from "./client-config.js";
+import {
+  type OutputOptions,
+  resolveOutputHandling,
+  type ToolOutput,
+  textForModel,
+  toToolOutput,
+} from "./content.js";
 import { ToolException } from "./errors.js";
-import { callInterruptibly, type InterruptibleCall } from "./interrupts.js";
-import { asRecord, stateOf, type ToolConfig, type ToolPort, timeoutOf, toolCallIdOf } from "./tool-port.js";
+import {
+  callInterruptibly,
+  type InterruptibleCall,
+  type Interrupts,
+  stateOf,
+  type ToolConfig,
+  timeoutOf,
+  toolCallIdOf,
+} from "./interrupts.js";
 
 const debug = debugChannel("call");
+
+/** Options with defaults. */
+interface ToolSettings extends OutputOptions {
+  readonly audience: AudienceRule;
+  /** Undefined: the port's own limits. */
+  readonly defaultToolTimeout: number | undefined;
+  readonly toolErrors: "throw" | "message";
+  readonly maxResourceBytes: number;
+}
+
+export interface ToolPort {
+  readonly toolport: ToolSource;
+  readonly hooks: ToolHooks;
+  /** The form of the schemas that models see. */
+  readonly target: SchemaTarget;
+  /** How schemas and descriptions are shortened; undefined: not at all. */
+  readonly compact?: CompactOptions | undefined;
+  /** By server: the result of a fallback server is mapped with the settings of that server. */
+  settingsOf(server: string): ToolSettings;
+  /** A port that sends these headers, for transports that cannot send them with a single call; undefined if none can. */
+  withHeaders?(server: string, headers: Readonly<Record<string, string>>): Promise<ToolSource | undefined>;
+  /** `extras` of a tool: fields that LangChain passes on to providers that know them. */
+  extrasOf?(tool: ToolInfo): Record<string, unknown> | undefined;
+  /** Makes results fit into the context of a model. Undefined: models get all of them. */
+  readonly fitParts?: PartFitter | undefined;
+  /** Undefined: calls never interrupt a graph. */
+  readonly interrupts?: Interrupts | undefined;
+  /** `_meta` for every call of a server. */
+  metaOf?(server: string): Readonly<Record<string, unknown>> | undefined;
+}
+
+const DEFAULT_MAX_RESOURCE_BYTES = 4 * 1024 * 1024;
+
+/** The settings of one server: its own, then those of the top level, then the defaults. */
+export function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
+  // The README of `@langchain/mcp-adapters` uses 0 for "not set".
+  const timeout = own.defaultToolTimeout || options.defaultToolTimeout;
+  return {
+    useStandardContentBlocks: options.useStandardContentBlocks ?? false,
+    outputHandling: resolveOutputHandling(options.outputHandling, own.outputHandling),
+    defaultToolTimeout: timeout || undefined,
+    toolErrors: options.toolErrors ?? "throw",
+    maxResourceBytes: options.maxResourceBytes ?? DEFAULT_MAX_RESOURCE_BYTES,
+    audience: own.audience ?? options.audience ?? "respect",
+    onLeftOut: options.onLeftOut,
+  };
+}
 
 interface ToolRun {
   readonly tool: ToolInfo;
@@ -54,10 +123,19 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const state = stateOf(config);
   const request = { name: tool.sourceName, serverName: tool.server };
   // Before the hook, which may also modify the arguments.
-  const names = beforeToolCall && Object.keys(asRecord(run.args));
+  const names = beforeToolCall && Object.keys(toRecord(run.args) ?? {});
   const changes = beforeToolCall && (await beforeToolCall({ ...request, args: run.args }, state, config));
-  const args = changes?.args === undefined ? run.args : { ...asRecord(run.args), ...asRecord(changes.args) };
-  if (!isRecord(args)) throw notAnObject(tool);
+  const args = changes?.args === undefined ? run.args : { ...toRecord(run.args), ...toRecord(changes.args) };
+  if (!isRecord(args))
+    throw new ToolCallError({
+      code: "INVALID_ARGUMENTS",
+      server: tool.server,
+      tool: tool.sourceName,
+      what: "The arguments are not an object",
+      next: "Call the tool with an object that matches its schema",
+      outcome: "unsent",
+      issues: [{ path: "", message: "must be an object" }],
+    });
   const { own, added } = splitAdded(args, names);
   const options = optionsOf(run, args);
   if (added !== undefined) options.added = added;
@@ -92,12 +170,10 @@ function splitAdded(
   args: Record<string, unknown>,
   names: readonly string[] | undefined,
 ): { own: Record<string, unknown>; added?: Record<string, unknown> } {
-  if (names === undefined) return { own: args };
-  const isAdded = (name: string) => !names.includes(name);
-  if (!Object.keys(args).some(isAdded)) return { own: args };
-  const pick = (wanted: boolean) =>
-    Object.fromEntries(Object.entries(args).filter(([name]) => isAdded(name) === wanted));
-  return { own: pick(false), added: pick(true) };
+  if (names === undefined || Object.keys(args).every((name) => names.includes(name))) return { own: args };
+  const pick = (isOwn: boolean) =>
+    Object.fromEntries(Object.entries(args).filter(([name]) => names.includes(name) === isOwn));
+  return { own: pick(true), added: pick(false) };
 }
 
 /** The options of a call. Only contains fields that are needed. */
@@ -129,11 +205,8 @@ async function routeWith(
     return { toolport, name: tool.name, options: { ...options, headers } };
   const other = await port.withHeaders?.(tool.server, headers);
   // The same tool may have another name in that port.
-  const tools = await other?.tools({
-    servers: [tool.server],
-    all: true,
-    ...(options.signal && { signal: options.signal }),
-  });
+  const { signal } = options;
+  const tools = await other?.tools({ servers: [tool.server], all: true, ...(signal && { signal }) });
   const same = tools?.find(({ sourceName }) => sourceName === tool.sourceName);
   if (other !== undefined && same !== undefined) return { toolport: other, name: same.name, options };
   throw new ToolException(
@@ -181,7 +254,7 @@ function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutp
     const said = textForModel(result, port.settingsOf(result.server).audience) || "no message";
     // The model gets the message of the exception.
     const fitted = port.fitParts?.([textPart(said)], fitFacts(run, result)) ?? [textPart(said)];
-    const what = fitted.map(partNote).join("\n");
+    const what = fitted.map((part) => partNote(part)).join("\n");
     throw new ToolException(
       `MCP tool '${tool.sourceName}' on server '${result.server}' returned an error: ${what}`,
       {
@@ -205,8 +278,8 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
   if (ToolException.isInstance(error) || isSignalOfLangGraph(error)) return error;
   const details = { serverName: tool.server, toolName: tool.sourceName };
   const { signal } = config;
+  const timeoutMs = timeoutOf(config);
   if (signal?.aborted) {
-    const timeoutMs = timeoutOf(config);
     // LangChain converts `timeout` to a signal and starts its timer before ours. The caller's own signal may also be a timeout,
     // but then it fires much sooner.
     const isTimeout = (signal.reason as Error | undefined)?.name === "TimeoutError";
@@ -215,7 +288,6 @@ function toThrown(error: unknown, { tool, config, args }: ToolRun, elapsedMs: nu
     return new ToolException(cause.message, { ...details, cause });
   }
   if (error instanceof ToolCallError && error.code === "TIMEOUT") {
-    const timeoutMs = timeoutOf(config);
     const cause = timeoutMs === undefined ? error.withNext(RAISE) : timedOut(tool, timeoutMs, error);
     return new ToolException(cause.message, { ...details, cause });
   }
@@ -265,17 +337,6 @@ function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallEr
     cause,
   });
 }
-
-const notAnObject = (tool: ToolInfo): ToolCallError =>
-  new ToolCallError({
-    code: "INVALID_ARGUMENTS",
-    server: tool.server,
-    tool: tool.sourceName,
-    what: "The arguments are not an object",
-    next: "Call the tool with an object that matches its schema",
-    outcome: "unsent",
-    issues: [{ path: "", message: "must be an object" }],
-  });
 
 const sizeOf = (text: string | undefined, blob: string | undefined): number =>
   (text === undefined ? 0 : utf8Length(text)) + Math.floor(((blob?.length ?? 0) * 3) / 4);

@@ -2,25 +2,17 @@
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
+import { OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
 import { debugChannel } from "../../telemetry/logger.js";
 import type { ToolsOptions } from "../../toolport.js";
-import { isRecord } from "../../util/json.js";
+import { definedFields, isRecord } from "../../util/json.js";
 import { createFitter, hasReader, type WithForModel, withReader } from "../for-model.js";
-import {
-  type AllowedCallers,
-  callersOf,
-  checkDeferred,
-  OfferedTool,
-  targetOf,
-  withoutSearch,
-  withSourceSchema,
-} from "../offered-tools.js";
+import { type AllowedCallers, callersOf, checkDeferred, withoutSearch } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { loadError, MCPClientError } from "./errors.js";
-import { arrive } from "./interrupts.js";
-import { runTool } from "./run-tool.js";
-import { interruptsOf, readSettings, type ToolConfig, type ToolPort } from "./tool-port.js";
+import { arrive, interruptsOf, type ToolConfig } from "./interrupts.js";
+import { readSettings, runTool, type ToolPort } from "./run-tool.js";
 
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
@@ -75,15 +67,14 @@ export async function toLangChainTools(
 ): Promise<DynamicStructuredTool[]> {
   const { servers, only, except, filter, all, signal, timeoutMs } = options;
   const target = targetOf(options.schema);
-  const chosen = { servers, only, except, filter, all, signal, timeoutMs };
+  const chosen = definedFields({ servers, only, except, filter, all, signal, timeoutMs });
   checkDeferred(options.deferred ?? "own", ["own", "native"]);
-  const fields = Object.entries(chosen).filter(([, value]) => value !== undefined);
-  const { visible, deferred } = await list(toolport, Object.fromEntries(fields), options.deferred);
+  const { visible, deferred } = await list(toolport, chosen, options.deferred);
   // Also if every tool is deferred: the results of those that a search finds can be large too.
   const offered = withReader(toolport, [...visible, ...deferred], options);
   if (options.throwOnLoadError === true) assertNoneWithheld(toolport, options);
   // Before the conversion, which may leave out a tool that fails: this would be a mistake of the caller.
-  const extras = extrasByTool(offered, { deferred: new Set(deferred), allowed: options.allowedCallers });
+  const extras = extrasByTool(offered, new Set(deferred), options.allowedCallers);
   const port: ToolPort = {
     toolport,
     hooks: options,
@@ -112,20 +103,15 @@ async function list(
 
 function extrasByTool(
   tools: readonly ToolInfo[],
-  options: {
-    readonly deferred: ReadonlySet<ToolInfo>;
-    readonly allowed: AllowedCallers<string> | undefined;
-  },
+  deferred: ReadonlySet<ToolInfo>,
+  allowed: AllowedCallers<string> | undefined,
 ): ReadonlyMap<ToolInfo, Record<string, unknown>> {
   const extras = new Map<ToolInfo, Record<string, unknown>>();
   for (const tool of tools) {
-    const isDeferred = options.deferred.has(tool);
-    const callers = callersOf(tool, options.allowed);
+    const isDeferred = deferred.has(tool);
+    const callers = callersOf(tool, allowed);
     if (!isDeferred && callers === undefined) continue;
-    extras.set(tool, {
-      ...(isDeferred && { defer_loading: true }),
-      ...(callers !== undefined && { allowed_callers: callers }),
-    });
+    extras.set(tool, definedFields({ defer_loading: isDeferred || undefined, allowed_callers: callers }));
   }
   return extras;
 }

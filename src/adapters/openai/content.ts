@@ -3,11 +3,10 @@ import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type ContentOptions,
-  convertParts,
+  convertResult,
   dataUri,
   type FilePart,
   fileOf,
-  markedParts,
   type PartFormat,
   promptMessages,
   type ResultContent,
@@ -115,9 +114,7 @@ export function toOpenAIContent(
   result: ResultContent,
   { api = "chat", ...options }: OpenAIContentOptions = {},
 ): OpenAIChatPart[] | OpenAIResponsesPart[] {
-  const parts = markedParts(result, options.audience);
-  const place = { ...options, server: result.server };
-  return api === "chat" ? convertParts(parts, CHAT, place) : convertParts(parts, RESPONSES, place);
+  return api === "chat" ? convertResult(result, CHAT, options) : convertResult(result, RESPONSES, options);
 }
 
 const CHAT: PartFormat<OpenAIChatPart> = {

@@ -1,23 +1,22 @@
 /** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
-import { type ContentPart, partNote } from "../../content/content-part.js";
-import type { ResumeOptions } from "../../execution/suspend/suspension.js";
+import { partNote } from "../../content/content-part.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
-import type { WithForModel } from "../for-model.js";
+import { OfferedTool } from "../../schema/derive/offered-tool.js";
 import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../model-content.js";
-import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
+import type { DeferredOptions } from "../offered-tools.js";
 import {
   type CallerOfCall,
   type CallOutcome,
   type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
+  type ResumeRunOptions,
   type RunFormat,
   type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -146,10 +145,7 @@ export async function runOpenAIToolCalls(
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> &
-  ResumeOptions &
-  WithForModel &
-  WithOfferedTools;
+export type OpenAIResumeOptions = ResumeRunOptions<OpenAIContentRules>;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -210,7 +206,9 @@ function toToolMessage(
   const files: OpenAIChatPart[] = [];
   const place = placeOf(answer, options);
   const texts = answer.parts.map((part) => {
-    const file = toMessagePart(part, options);
+    const file =
+      (options.media === "note" ? undefined : toChatFile(part)) ??
+      (options.audio === "message" ? toChatAudio(part) : undefined);
     if (file === undefined)
       return textOf(part) ?? noteOrThrow(part, { provider: PROVIDER_NAMES.chat, ...place });
     files.push(file);
@@ -224,11 +222,6 @@ function toToolMessage(
         : { role: "tool", tool_call_id: call.id ?? "", content },
     beside: files.length === 0 ? [] : [{ type: "text", text: `What ${call.name} answered:` }, ...files],
   };
-}
-
-function toMessagePart(part: ContentPart, { media, audio }: OpenAIContentRules): OpenAIChatPart | undefined {
-  const file = media === "note" ? undefined : toChatFile(part);
-  return file ?? (audio === "message" ? toChatAudio(part) : undefined);
 }
 
 function toFunctionCallOutput(answer: CallOutcome, options: OpenAIContentRules): OpenAIFunctionCallOutput {
@@ -323,30 +316,21 @@ function requestedCalls(answer: OpenAIChatAnswer | OpenAIResponsesAnswer): OpenA
   return old ? [{ form: "function", id: undefined, name: old.name, args: old.arguments }] : [];
 }
 
-function itemCalls(items: readonly OpenAIResponsesItem[]): OpenAICall[] {
+function itemCalls(items: readonly CallItem[]): OpenAICall[] {
   return items.flatMap((item): OpenAICall[] => {
-    if (isFunctionCall(item)) {
-      const { call_id: id, name, arguments: args, caller } = item;
-      return [{ form: "item", id, name, args, ...(caller && { caller }) }];
-    }
+    const { type, call_id: id, name = "", arguments: args, caller, execution } = item;
+    if (type === "function_call") return [{ form: "item", id: id!, name, args, ...(caller && { caller }) }];
     // OpenAI answers its own searches; they have no id.
-    if (!isSearchCall(item) || item.execution !== "client" || typeof item.call_id !== "string") return [];
-    return [{ form: "search", id: item.call_id, name: "tool_search", args: item.arguments }];
+    if (type !== "tool_search_call" || execution !== "client" || typeof id !== "string") return [];
+    return [{ form: "search", id, name: "tool_search", args }];
   });
 }
 
-const isFunctionCall = (item: OpenAIResponsesItem): item is FunctionCallItem => item.type === "function_call";
-const isSearchCall = (item: OpenAIResponsesItem): item is SearchCallItem => item.type === "tool_search_call";
-
-interface FunctionCallItem extends OpenAIResponsesItem {
-  readonly call_id: string;
-  readonly name: string;
-  readonly arguments: string;
-  readonly caller?: CallerOfCall | null | undefined;
-}
-
-interface SearchCallItem extends OpenAIResponsesItem {
+/** The fields of an item that is a call, or a search with `execution`. */
+interface CallItem extends OpenAIResponsesItem {
   readonly call_id?: string | null | undefined;
-  readonly execution?: string | undefined;
+  readonly name?: string;
   readonly arguments?: unknown;
+  readonly caller?: CallerOfCall | null | undefined;
+  readonly execution?: string | undefined;
 }

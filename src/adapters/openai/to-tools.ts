@@ -1,20 +1,18 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
-import { ConfigError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { WithForModel } from "../for-model.js";
+import type { OfferedTool } from "../../schema/derive/offered-tool.js";
+import { definedFields } from "../../util/json.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOffer,
   type DeferredOptions,
-  type OfferedTool,
-  type OnSchemaChange,
+  groupTools,
+  type OfferOptions,
   offerTools,
-  type ToolSelection,
+  wrongOptions,
 } from "../offered-tools.js";
-import { groupTools } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { OpenAIApi } from "./content.js";
 
@@ -69,7 +67,7 @@ export type OpenAIToolSearchTool =
 export type OpenAIDeferredTool = OpenAIResponsesTool | OpenAINamespaceTool | OpenAIToolSearchTool;
 
 /** Options of `toOpenAITools()`. */
-export interface OpenAIToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
+export interface OpenAIToolsOptions extends OfferOptions, DeferredOptions {
   /** Which API the tools are for. @default "chat" */
   readonly api?: OpenAIApi | undefined;
   /**
@@ -88,8 +86,6 @@ export interface OpenAIToolsOptions extends ToolSelection, DeferredOptions, With
    * ```
    */
   readonly allowedCallers?: AllowedCallers<OpenAICaller> | undefined;
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
 }
 
 /** Options of the chat API, which has no search for tools and no programs. */
@@ -149,11 +145,9 @@ export async function toOpenAITools(
   toolport: ToolSource,
   options: OpenAIToolsOptions = {},
 ): Promise<OpenAIChatTool[] | OpenAIDeferredTool[]> {
-  const { api = "chat", strict = false, deferred, allowedCallers, ...rest } = options;
-  const { onChange, compact, forModel, ...selection } = rest;
+  const { api = "chat", allowedCallers } = options;
   if (api === "chat") assertChat(options);
-  const target = schemaTarget(strict);
-  const offer = await offerTools(toolport, selection, { deferred, target, onChange, compact, forModel });
+  const offer = await offerTools(toolport, options, schemaTarget(options.strict));
   if (api === "chat") return offer.shown.map(toChatTool);
   const shown = offer.shown.map((tool) => toResponsesTool(tool, allowedCallers));
   const searched = await searchedTools(toolport, offer, allowedCallers);
@@ -167,8 +161,7 @@ function assertChat({ deferred = "own", allowedCallers }: OpenAIToolsOptions): v
     ...(deferred === "native" || deferred === "client" ? [{ path: "deferred", message }] : []),
     ...(allowedCallers === undefined ? [] : [{ path: "allowedCallers", message }]),
   ];
-  if (issues.length === 0) return;
-  throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the options named above" });
+  if (issues.length > 0) throw wrongOptions(...issues);
 }
 
 /** The search and what it finds, if there is anything to find. */
@@ -193,14 +186,10 @@ async function searchedTools(
 }
 
 function toChatTool({ tool: { name }, derived, description }: OfferedTool): OpenAIChatTool {
+  const strict = derived.strict || undefined;
   return {
     type: "function",
-    function: {
-      name,
-      ...(description !== undefined && { description }),
-      parameters: derived.schema,
-      ...(derived.strict && { strict: true }),
-    },
+    function: definedFields({ name, description, parameters: derived.schema, strict }),
   };
 }
 
@@ -211,15 +200,15 @@ function toResponsesTool(
 ): OpenAIResponsesTool {
   const { name, outputSchema } = tool;
   const callers = callersOf(tool, allowed);
-  return {
-    type: "function",
+  return definedFields({
+    type: "function" as const,
     name,
-    ...(description !== undefined && { description }),
+    description,
     parameters: derived.schema,
     strict: derived.strict,
-    ...(callers !== undefined && { allowed_callers: callers }),
-    ...(outputSchema !== undefined && callers?.includes("programmatic") && { output_schema: outputSchema }),
-  };
+    allowed_callers: callers,
+    output_schema: callers?.includes("programmatic") ? outputSchema : undefined,
+  });
 }
 
 /** A tool that the model loads by a search. */

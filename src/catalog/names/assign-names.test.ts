@@ -9,7 +9,7 @@ import {
   PROVIDERS,
 } from "../../../test/support/assigned-names.js";
 import { cpuTimeMs } from "../../../test/support/cpu-time.js";
-import { lookOf } from "../safety/look-alikes.js";
+import { lookOf } from "../../util/look-alikes.js";
 import { type NameOptions, RESERVED_NAMES } from "./assign-names.js";
 
 describe("one tool", () => {

@@ -1,8 +1,15 @@
 /** Gives every tool and every prompt a public name: valid for every provider, unique, and stable over time. */
 import type { ServerRef } from "../../model/tool-info.js";
-import { lookOf, lookOfAscii, mixesLookAlikes } from "../safety/look-alikes.js";
+import { lookOf, lookOfAscii, mixesLookAlikes } from "../../util/look-alikes.js";
+import {
+  cleanName,
+  isSafeName,
+  joinName,
+  markedNames,
+  type NameParts,
+  toolIdentity,
+} from "../../util/safe-name.js";
 import type { SourceTool } from "../source-tool.js";
-import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
 export interface NameOptions {
   /** `server__tool` instead of `tool`. */
@@ -197,9 +204,6 @@ interface NamedTool {
   readonly server: ServerRef;
   readonly tool: SourceTool;
 }
-
-/** Identifies a tool, independent of its public name. */
-export const toolIdentity = (server: string, sourceName: string): string => `${server}\u0000${sourceName}`;
 
 /**
  * Undefined as soon as one tool cannot have the name it wants. Without collisions the order does not matter, and there are

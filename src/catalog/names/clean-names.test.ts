@@ -1,8 +1,8 @@
 /** Names that only need `_` for some characters: no fingerprint if the name is free. */
 import { describe, expect, test } from "vitest";
+import { isSafeName } from "../../util/safe-name.js";
 import type { SourceTool } from "../source-tool.js";
 import { assignNames, type NameOptions } from "./assign-names.js";
-import { isSafeName } from "./safe-name.js";
 
 type Listed = readonly [server: string, tool: string];
 

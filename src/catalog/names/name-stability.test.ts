@@ -1,8 +1,9 @@
 /** Public names stay the same when servers are added or removed. */
 import { describe, expect, test } from "vitest";
-import { lookOf } from "../safety/look-alikes.js";
+import { lookOf } from "../../util/look-alikes.js";
+import { toolIdentity } from "../../util/safe-name.js";
 import type { SourceTool } from "../source-tool.js";
-import { assignNames, type NameOptions, toolIdentity } from "./assign-names.js";
+import { assignNames, type NameOptions } from "./assign-names.js";
 
 type Listed = readonly [server: string, tool: string];
 

@@ -20,16 +20,7 @@ const DEFAULT_SEARCH_LIMIT = 5;
 const MAX_SEARCH_LIMIT = 20;
 const MAX_SERVERS_NAMED = 50;
 
-/**
- * The definition of `search_tools`.
- *
- * @param servers names of the servers, so that the model knows what kind of tools it can find
- * @param next what the model does with the tools that it finds
- */
-export function searchDefinition(
-  servers: readonly string[] = [],
-  next = `call what you find with ${CALL_TOOL_NAME}`,
-): ToolDefinition {
+function searchDefinition(servers: readonly string[], next: string): ToolDefinition {
   const named = servers.slice(0, MAX_SERVERS_NAMED).join(", ");
   const more = servers.length > MAX_SERVERS_NAMED ? " and others" : "";
   const of = named === "" ? "" : ` The tools come from: ${named}${more}.`;
@@ -58,10 +49,18 @@ export function searchDefinition(
   };
 }
 
-/** The definitions of `search_tools` and `call_tool`. @param servers names of the servers */
-export function deferredTools(servers: readonly string[] = []): readonly [ToolDefinition, ToolDefinition] {
+/**
+ * The definitions of `search_tools` and `call_tool`.
+ *
+ * @param servers names of the servers, so that the model knows what kind of tools it can find
+ * @param next what the model does with the tools that it finds
+ */
+export function deferredTools(
+  servers: readonly string[] = [],
+  next = `call what you find with ${CALL_TOOL_NAME}`,
+): readonly [ToolDefinition, ToolDefinition] {
   return [
-    searchDefinition(servers),
+    searchDefinition(servers, next),
     {
       name: CALL_TOOL_NAME,
       description: `Call a tool that ${SEARCH_TOOLS_NAME} found.`,

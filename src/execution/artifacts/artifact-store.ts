@@ -2,9 +2,6 @@
 import { hashText, utf8Length } from "../../util/text.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
 
-/** The tool that reads artifacts. */
-export const READ_ARTIFACT_NAME = "read_artifact";
-
 /** Where a text comes from. */
 export interface ArtifactFacts {
   readonly server?: string | undefined;

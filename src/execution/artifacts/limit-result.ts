@@ -1,4 +1,8 @@
 /** Makes a result smaller: moves its largest blocks to artifacts, or cuts its texts. Loaded with the first result that is too large. */
+
+import { describeCut, describeShape, readOn } from "../../util/outline/cut-note.js";
+import { type FittedText, fitOutline } from "../../util/outline/fit-text.js";
+import { type Outline, outlineText } from "../../util/outline/outline-text.js";
 import { utf8Length } from "../../util/text.js";
 import {
   type ContentBlock,
@@ -7,9 +11,6 @@ import {
   type ToolResult,
   textOf,
 } from "../tool-result.js";
-import { describeCut, describeShape, readOn } from "./cut-note.js";
-import { type FittedText, fitOutline } from "./fit-text.js";
-import { type Outline, outlineText } from "./outline-text.js";
 import { payloadOf, TRUNCATED_META_KEY, type Truncation } from "./result-payload.js";
 
 /** Smaller blocks are not worth replacing, because the note has about the same size. */

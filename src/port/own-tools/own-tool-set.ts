@@ -1,7 +1,6 @@
 /** The tools that a port itself offers: which of them models see, and how they are called. */
 
 import { RESERVED_NAMES } from "../../catalog/names/assign-names.js";
-import { isSafeName } from "../../catalog/names/safe-name.js";
 import {
   CALL_TOOL_NAME,
   chooseDeferred,
@@ -17,6 +16,7 @@ import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { compileNames } from "../../util/glob.js";
+import { isSafeName } from "../../util/safe-name.js";
 import type { DeferToolsOptions } from "../options.js";
 import type { PortCore } from "../port-core.js";
 import type { PortSettings } from "../read-options.js";

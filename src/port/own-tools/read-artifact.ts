@@ -1,11 +1,11 @@
 /** Answers calls of `read_artifact`: finds the text, selects its parts, and says which part of the whole they are. */
 import type { Artifacts, KeptArtifact } from "../../execution/artifacts/artifact-store.js";
-import { describeCut, describeShape } from "../../execution/artifacts/cut-note.js";
-import { fitOutline, nameOfParts, placeOf, shownRange } from "../../execution/artifacts/fit-text.js";
-import { endOfText, ValueFinder } from "../../execution/artifacts/json-spans.js";
-import { type Outline, outlineText } from "../../execution/artifacts/outline-text.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Fields } from "../../util/json.js";
+import { describeCut, describeShape } from "../../util/outline/cut-note.js";
+import { fitOutline, nameOfParts, placeOf, shownRange } from "../../util/outline/fit-text.js";
+import { endOfText, ValueFinder } from "../../util/outline/json-spans.js";
+import { type Outline, outlineText } from "../../util/outline/outline-text.js";
 import { utf8Length } from "../../util/text.js";
 import { textResult } from "./own-tools.js";
 

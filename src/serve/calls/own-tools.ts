@@ -8,12 +8,12 @@ import {
 } from "../../catalog/search/deferred-tools.js";
 import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
 import { CatalogError, ToolportError } from "../../errors/toolport-error.js";
-import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
 import type { Fields } from "../../util/json.js";
+import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
 import { suggest } from "../../util/suggest.js";
 import { Refusal } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";

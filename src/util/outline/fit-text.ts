@@ -1,5 +1,5 @@
 /** Shortens a text to a number of bytes: JSON between items, other text between lines, never inside a character. */
-import { utf8Length } from "../../util/text.js";
+import { utf8Length } from "../text.js";
 import { type Outline, outlineText } from "./outline-text.js";
 
 /** What fits. */

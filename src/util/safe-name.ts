@@ -1,5 +1,5 @@
 /** Converts the name of a tool to a form that every provider accepts. */
-import { toAsciiName } from "../safety/look-alikes.js";
+import { toAsciiName } from "./look-alikes.js";
 
 const MAX_LENGTH = 64;
 /** Without the length, because a counting pattern takes milliseconds to compile. */
@@ -105,3 +105,6 @@ export function fingerprint(text: string): string {
   }
   return digits;
 }
+
+/** Identifies a tool, independent of its public name. */
+export const toolIdentity = (server: string, sourceName: string): string => `${server}\u0000${sourceName}`;

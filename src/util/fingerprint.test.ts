@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fingerprint } from "../names/safe-name.js";
+import { fingerprint } from "./safe-name.js";
 
 /** A slow reference implementation: FNV-1a 64 over UTF-8, folded to 50 bits, ten digits of base 32. */
 function slowFingerprint(text: string): string {

@@ -1,7 +1,9 @@
 /** The note in front of a text that was cut: size, shape in a few words, what follows, and how to read on. */
-import { READ_ARTIFACT_NAME } from "./artifact-store.js";
 import type { FittedText } from "./fit-text.js";
 import type { Outline } from "./outline-text.js";
+
+/** The tool that reads the rest of a text that was cut. */
+export const READ_ARTIFACT_NAME = "read_artifact";
 
 interface CutFacts {
   readonly outline: Outline;

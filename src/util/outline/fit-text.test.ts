@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { utf8Length } from "../../util/text.js";
+import { utf8Length } from "../text.js";
 import { describeShape } from "./cut-note.js";
 import { fitText, headWithin } from "./fit-text.js";
 import { outlineText } from "./outline-text.js";

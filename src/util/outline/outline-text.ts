@@ -1,5 +1,5 @@
 /** Divides a text into parts that can be shown one by one: the items of its longest JSON list, or its lines. */
-import { parseJson } from "../../util/json.js";
+import { parseJson } from "../json.js";
 import {
   childrenOf,
   compactJson,
