@@ -5,7 +5,6 @@ import { CatalogError } from "../errors/toolport-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { ServerReport } from "../port/report.js";
-import type { TemplateReference } from "../port/resources/read-resource.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
@@ -29,6 +28,9 @@ interface ActionParts {
   readonly logins: LoginCallbacks;
   readonly apps: ConsoleApps;
 }
+
+/** A template with the values of its variables. */
+type TemplateReference = Exclude<Parameters<Toolport["readResource"]>[1], string>;
 
 /** The signal aborts when the page disconnects. */
 export type Action = (body: Fields, signal: AbortSignal) => Promise<unknown>;

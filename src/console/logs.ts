@@ -2,8 +2,8 @@
  * The logs of the console: the last calls, with everything needed to replay one; the calls and programs that a page started, with what
  * cancels them; the last messages between the port and its servers, lines of stderr, and requests to authorization servers.
  */
-import { type CallNews, type CallProgressNews, cancelCall } from "../execution/listeners.js";
-import type { AuthRequest, ServerMessage } from "../port/events.js";
+import { cancelCall } from "../execution/listeners.js";
+import type { ToolportEvents } from "../port/events.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { BoundedMap } from "../util/collections.js";
 import type { Fields } from "../util/json.js";
@@ -43,8 +43,8 @@ class BoundedLog<Entry extends { weight: number }> extends Map<number, Entry> {
 
 const MAX_RESULT_WEIGHT = 6_000_000;
 
-type Start = Extract<CallNews, { phase: "start" }>;
-type End = Extract<CallNews, { phase: "end" }>;
+type Start = Extract<ToolportEvents["call"], { phase: "start" }>;
+type End = Extract<ToolportEvents["call"], { phase: "end" }>;
 
 interface LoggedCall {
   readonly start: Start;
@@ -70,7 +70,7 @@ export class CallLog {
   }
 
   /** Records an event and returns the updated summary of its call. */
-  add(news: CallNews): CallSummary | undefined {
+  add(news: Start | End): CallSummary | undefined {
     if (news.phase === "start") {
       const call = { start: news, startedAt: Date.now(), isDiscarded: false, weight: 0 };
       this.#calls.add(news.id, call, weigh(news.message) + weigh(news.given));
@@ -89,7 +89,7 @@ export class CallLog {
   }
 
   /** Records progress and returns the updated summary of its call, if the call runs. */
-  progressed({ id, progress, total, message }: CallProgressNews): CallSummary | undefined {
+  progressed({ id, progress, total, message }: ToolportEvents["progress"]): CallSummary | undefined {
     const call = this.#calls.get(id);
     if (call === undefined || call.end !== undefined) return undefined;
     call.progress = { progress, ...(total !== undefined && { total }), ...(message && { message }) };
@@ -263,7 +263,7 @@ export class TrafficLog {
     this.#onEntry = onEntry;
   }
 
-  addMessage({ server, direction, message, redact }: ServerMessage): void {
+  addMessage({ server, direction, message, redact }: ToolportEvents["message"]): void {
     // One message may be a batch of several.
     for (const each of Array.isArray(message) ? message : [message])
       this.#addOne({ server, direction, redact }, (each ?? {}) as Fields);
@@ -274,7 +274,7 @@ export class TrafficLog {
     this.#add({ server, ...facts }, line);
   }
 
-  addAuthRequest({ server, principal: _, ...request }: AuthRequest): void {
+  addAuthRequest({ server, principal: _, ...request }: ToolportEvents["authRequest"]): void {
     const { step, status } = request;
     const durationMs = Math.round(request.durationMs);
     const label = `${step}: ${status ?? "no response"}`;
@@ -299,7 +299,7 @@ export class TrafficLog {
     this.#open.clear();
   }
 
-  #addOne(origin: Omit<ServerMessage, "message" | "principal">, message: Fields): void {
+  #addOne(origin: Omit<ToolportEvents["message"], "message" | "principal">, message: Fields): void {
     const { server, direction, redact } = origin;
     const { method, id } = message;
     const isRequest = typeof method === "string" && id !== undefined;

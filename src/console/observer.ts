@@ -1,9 +1,7 @@
 /** Observes a port for the console (its state, calls, activity, and the resources that the page subscribed to), and sends what happens to every open page. */
 
 import type { ServerResponse } from "node:http";
-import type { StateChange } from "../connection/connection-state.js";
-import type { CallNews, CallProgressNews } from "../execution/listeners.js";
-import type { ServerNotification, ToolportEvents } from "../port/events.js";
+import type { ToolportEvents } from "../port/events.js";
 import type { Toolport } from "../toolport.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { redactText } from "../util/redact-text.js";
@@ -156,7 +154,7 @@ export class Observer {
     this.feed.stateChanged();
   }
 
-  #onState({ server, from, to, reason, error }: StateChange): void {
+  #onState({ server, from, to, reason, error }: ToolportEvents["state"]): void {
     this.history.addState(server, to);
     if (to === "connecting") this.consent.noteStart(server);
     const why = error === undefined ? reason : `${reason}. ${error.what}`;
@@ -164,7 +162,7 @@ export class Observer {
     this.feed.stateChanged();
   }
 
-  #onCall(news: CallNews): void {
+  #onCall(news: ToolportEvents["call"]): void {
     // The console of the shared port shows calls of all users, the console of a user only that user's.
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
     this.history.addCall(news);
@@ -175,7 +173,7 @@ export class Observer {
     this.feed.stateChanged();
   }
 
-  #onProgress(news: CallProgressNews): void {
+  #onProgress(news: ToolportEvents["progress"]): void {
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
     const call = this.calls.progressed(news);
     const now = performance.now();
@@ -185,7 +183,7 @@ export class Observer {
     this.feed.publish({ type: "call", call });
   }
 
-  #onNotification({ server, method, params }: ServerNotification): void {
+  #onNotification({ server, method, params }: ToolportEvents["notification"]): void {
     if (method !== "notifications/message") return;
     const { level, data } = params;
     this.#note("log", server, `${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`);

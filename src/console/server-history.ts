@@ -1,5 +1,5 @@
 /** Calls, errors, latencies and states of each server in the last hour, one value per minute. Kept in memory only. */
-import type { CallNews } from "../execution/listeners.js";
+import type { ToolportEvents } from "../port/events.js";
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -26,7 +26,7 @@ export class ServerHistory {
   }
 
   /** Counts every attempt at the server that it was sent to. */
-  addCall(news: CallNews): void {
+  addCall(news: ToolportEvents["call"]): void {
     if (news.phase === "start" || news.kind === "subscription") return;
     for (const { server, durationMs, error } of news.tries.length > 0 ? news.tries : [news]) {
       const record = this.#record(server);

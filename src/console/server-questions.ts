@@ -9,7 +9,6 @@ import {
 } from "../protocol/server-requests/elicitation.js";
 import type {
   RequestOrigin,
-  Root,
   SamplingAnswer,
   SamplingRequest,
 } from "../protocol/server-requests/sampling-and-roots.js";
@@ -38,6 +37,8 @@ export interface ConsoleAnswers {
  * ```
  */
 export const createConsoleAnswers = (): ConsoleAnswers => new ServerQuestions();
+
+type Root = Extract<ToolportOptions["roots"], readonly unknown[]>[number];
 
 type Asked =
   | { readonly kind: "elicitation"; readonly request: ElicitationRequest }

@@ -1,5 +1,4 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
-import type { HeadersOption } from "../config/server-entry.js";
 import { fromHttpStatus, fromSystemError } from "../errors/foreign-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
@@ -15,7 +14,7 @@ import { fieldOf, InvalidValue, type StaleAnswer, textOf, unlessInvalid } from "
 /** Settings of a client, with all defaults. */
 interface RequestSettings
   extends Required<Omit<McpRegistryClientOptions, "baseUrl" | "headers" | "retry" | "cache" | "onWarning">> {
-  readonly headers: HeadersOption | undefined;
+  readonly headers: McpRegistryClientOptions["headers"];
   readonly maxAttempts: number;
   readonly baseMs: number;
   readonly cache: ResponseCache | undefined;
