@@ -1,11 +1,11 @@
 /** Groups deferred tools for providers that show a model only the name and the description of a group. */
 import { toAsciiName } from "../catalog/safety/look-alikes.js";
-import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { pushTo } from "../util/collections.js";
 import { oncePerObject } from "../util/concurrency.js";
 import { cutText } from "../util/text.js";
+import { sanitiseText } from "../util/visible-text.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Some tools of one server. */

@@ -2,11 +2,12 @@
  * The names of the tools in programs, `tools.<server>.<tool>`, the way back to the tools, and their declarations for a model in as few
  * tokens as possible: TypeScript with one line a tool.
  */
-import { sanitiseText } from "../catalog/safety/sanitise.js";
+
 import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import { createTypeWriter, memberName, NameSet, type TypeStyle, wordsOf } from "../schema/typescript.js";
 import { pushTo } from "../util/collections.js";
 import { cutText } from "../util/text.js";
+import { sanitiseText } from "../util/visible-text.js";
 
 /** A tool and its name in programs. */
 interface ProgramTool {

@@ -40,12 +40,6 @@ const JOINING = new RegExp(
 const VIRAMA =
   /^[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0f84\u1039\u103a\u17d2\u1b44\ua9c0]$/u;
 
-/** Whether a text is printable ASCII with line feeds and tabs, so that it has no hidden characters. */
-export const isPlainAscii = (text: string): boolean => PLAIN_ASCII.test(text);
-
-/** Whether a character is hidden in every context. */
-export const isNeverShown = (character: string): boolean => NEVER.test(character);
-
 /**
  * Calls `replace` for each hidden character. Keeps joiners, selectors and tags where an emoji or a script needs them, and line
  * feeds and tabs.
@@ -130,3 +124,31 @@ export function visibleText(text: string): string {
  */
 export const visibleLine = (text: string): string =>
   visibleText(text).replace(/[\n\t]/g, (character) => (character === "\n" ? "\\n" : "\\t"));
+
+interface SanitisedText {
+  readonly text: string;
+  /** Number of characters removed or replaced. */
+  readonly removed: number;
+}
+
+/**
+ * Removes characters that a reader cannot see. Joiners stay inside emoji and in the scripts that need them. Idempotent.
+ */
+export function sanitiseText(text: string): SanitisedText {
+  if (PLAIN_ASCII.test(text)) return { text, removed: 0 };
+  let removed = 0;
+  // Remove unconditional characters first, because the others depend on their remaining neighbours.
+  let kept = "";
+  for (const character of text) {
+    if (!NEVER.test(character)) kept += character;
+    else {
+      removed += 1;
+      if (/\p{Cs}/u.test(character)) kept += "\ufffd";
+    }
+  }
+  const result = replaceHidden(kept, () => {
+    removed += 1;
+    return "";
+  });
+  return { text: result, removed };
+}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../../test/support/cpu-time.js";
+import { sanitiseText } from "../../util/visible-text.js";
 import { readSourceTool, type SourceTool } from "../source-tool.js";
-import { findSuspicious, sanitiseText, suspiciousIn } from "./sanitise.js";
+import { findSuspicious, suspiciousIn } from "./sanitise.js";
 
 const tags = (text: string) =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("");

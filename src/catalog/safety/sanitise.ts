@@ -2,35 +2,7 @@
 
 import type { ListedTool } from "../../model/tool-info.js";
 import { escapeToken } from "../../schema/json-schema.js";
-import { isNeverShown, isPlainAscii, replaceHidden } from "../../util/visible-text.js";
-
-interface SanitisedText {
-  readonly text: string;
-  /** Number of characters removed or replaced. */
-  readonly removed: number;
-}
-
-/**
- * Removes characters that a reader cannot see. Joiners stay inside emoji and in the scripts that need them. Idempotent.
- */
-export function sanitiseText(text: string): SanitisedText {
-  if (isPlainAscii(text)) return { text, removed: 0 };
-  let removed = 0;
-  // Remove unconditional characters first, because the others depend on their remaining neighbours.
-  let kept = "";
-  for (const character of text) {
-    if (!isNeverShown(character)) kept += character;
-    else {
-      removed += 1;
-      if (/\p{Cs}/u.test(character)) kept += "\ufffd";
-    }
-  }
-  const result = replaceHidden(kept, () => {
-    removed += 1;
-    return "";
-  });
-  return { text: result, removed };
-}
+import { sanitiseText } from "../../util/visible-text.js";
 
 /** Number of characters that {@link sanitiseText} would remove. */
 const countSuspicious = (text: string): number => sanitiseText(text).removed;
