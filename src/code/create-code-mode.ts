@@ -21,7 +21,7 @@ import {
 } from "./run-program.js";
 
 /** What differs between the runs of one code mode. */
-type ProgramPlan = Omit<RunPlan, "toolport" | "artifacts" | "closing">;
+type ProgramPlan = Omit<RunPlan, "toolport" | "keepText" | "closing">;
 
 const DEFAULT_LIMITS: RunLimits = {
   cpuMs: 2_000,
@@ -74,10 +74,10 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
 
   /** Runs a program, or continues one. */
   async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
-    const artifacts = portOf(toolport)?.artifacts;
     const { source, options: callOptions } = plan;
     const watcher = announceProgram(toolport, { source, context: callOptions.context });
-    const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
+    const keepText: RunPlan["keepText"] = (...given) => portOf(toolport)?.artifacts?.keep(...given);
+    const parts = { toolport, keepText, closing: closing.signal, onChange: watcher?.changed };
     const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
       watcher?.failed(error);
       throw error;

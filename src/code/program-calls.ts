@@ -1,8 +1,7 @@
 /** The calls of one program: makes them through the port of the user, within limits, records the outcome of each, and gives the program a value or an error. */
 
-import { partNote, toContentPart } from "../content/content-part.js";
+import { partNote, toContentParts } from "../content/content-part.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
@@ -20,7 +19,11 @@ export interface ProgramCallsPlan {
   readonly limits: { readonly calls: number; readonly parallel: number };
   /** Options of every call; the signal ends all of them. */
   readonly options: Pick<CallToolOptions, "context" | "headers">;
-  readonly artifacts: Artifacts | undefined;
+  /** Keeps a text where `read_artifact` finds it, and returns its id; undefined if it is not kept. */
+  keepText(
+    text: string,
+    facts: { readonly server: string; readonly tool: string; readonly mimeType?: string | undefined },
+  ): string | undefined;
   toolOf(server: string, tool: string): ToolInfo | undefined;
   call(
     name: string,
@@ -153,7 +156,7 @@ export class ProgramCalls {
 
   /** Resolves when the program has taken the answer. Keeps no result until then. */
   async #callAndAnswer({ id, tool, args, record }: WaitingCall): Promise<void> {
-    const { options, artifacts } = this.#plan;
+    const { options, keepText } = this.#plan;
     const { signal } = this.#abort;
     const startedAt = performance.now();
     record.outcome = "unknown";
@@ -168,7 +171,7 @@ export class ProgramCalls {
         if (!signal.aborted) this.#plan.onSuspended();
         return;
       }
-      answer = toAnswer(result, { tool, artifacts });
+      answer = toAnswer(result, tool, keepText);
     } catch (error) {
       answer = toThrown(error);
       outcome = ToolportError.isInstance(error) ? error.outcome : "unknown";
@@ -195,30 +198,29 @@ function readArguments(json: string | undefined): Readonly<Record<string, unknow
 const TOOL_FAILED = "TOOL_ERROR";
 
 /** Structured content if there is any, else the text. Images and files stay at the host; the program gets a note. */
-function toAnswer(
-  result: ToolResult,
-  { tool, artifacts }: { tool: ToolInfo; artifacts: Artifacts | undefined },
-): ProgramAnswer {
+function toAnswer(result: ToolResult, tool: ToolInfo, keepText: ProgramCallsPlan["keepText"]): ProgramAnswer {
   if (result.isError) {
-    const message = textOf(result, tool, artifacts) || "The tool reports a failure without a message.";
+    const message = textOf(result, tool, keepText) || "The tool reports a failure without a message.";
     return toError(TOOL_FAILED, message);
   }
   if (result.structuredContent !== undefined) return { value: JSON.stringify(result.structuredContent) };
-  const text = textOf(result, tool, artifacts);
+  const text = textOf(result, tool, keepText);
   // A tool with an output schema promises JSON, even if it sends it as text.
   return {
     value: tool.outputSchema !== undefined && parseJson(text) !== undefined ? text : JSON.stringify(text),
   };
 }
 
-function textOf({ content }: ToolResult, tool: ToolInfo, artifacts: Artifacts | undefined): string {
-  return content
-    .map((block) => {
-      const part = toContentPart(block);
+function textOf(
+  { content }: ToolResult,
+  { server, sourceName }: ToolInfo,
+  keepText: ProgramCallsPlan["keepText"],
+): string {
+  return toContentParts(content)
+    .map((part) => {
       const note = partNote(part);
       if (!("data" in part)) return note;
-      const { server, sourceName } = tool;
-      const id = artifacts?.keep(part.data, { server, tool: sourceName, mimeType: part.mimeType });
+      const id = keepText(part.data, { server, tool: sourceName, mimeType: part.mimeType });
       return id === undefined ? note : `${note} (artifact ${id})`;
     })
     .join("\n");

@@ -4,22 +4,20 @@
  */
 import { StateError } from "../../errors/toolport-error.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
-import type { SuspendOptions } from "../../execution/tool-call.js";
-import type { PortState } from "../../port/port-access.js";
+import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import {
   type FoundHeld,
-  HeldRecord,
+  type HeldRecord,
   type LeasedRecord,
-  type RecordAccess,
-  withLease,
+  TokenRecords,
 } from "../../port/suspensions/held-record.js";
-import { createToken } from "../../port/suspensions/suspension-records.js";
-import { userPrefix } from "../../state/server-keys.js";
-import type { StoredRecord } from "../../state/store.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import { isRecord } from "../../util/json.js";
-import { sha256 } from "../../util/text.js";
 import type { CodeCall, CodeSuspended } from "../code-mode.js";
 import type { PendingCall, RunLimits } from "../run-program.js";
+
+/** How the calls of a program are suspended. */
+export type SuspendSettings = Exclude<SuspendCallOptions["suspend"], true>;
 
 /** A tool of the program: its public name, and the hash of the definition that the program was written for. */
 export interface SavedTool {
@@ -55,7 +53,7 @@ export interface ProgramRecord extends LeasedRecord {
   readonly timeMs: number;
   readonly ttlMs: number;
   /** What the calls may wait for; undefined: anything. */
-  readonly reasons?: SuspendOptions["reasons"];
+  readonly reasons?: SuspendSettings["reasons"];
 }
 
 /** What is known about a program with a key: the token of its record, or its outcome. */
@@ -85,99 +83,39 @@ export const toSuspendedProgram = (record: ProgramRecord): CodeSuspended => {
   return { ...waitsFor, token, logs, calls, cpuMs, expiresAt } as CodeSuspended;
 };
 
-const PREFIX = "tpp1.";
-const TOKEN = /^tpp1\.[\w-]{43}$/;
-
-/** A new token of a program: 256 random bits. */
-export const createProgramToken = (): string => createToken(PREFIX);
-
-export class ProgramRecords {
-  readonly #state: Pick<PortState, "store" | "principal">;
-  readonly #prefix: string;
-
-  constructor(state: Pick<PortState, "store" | "principal">) {
-    this.#state = state;
-    this.#prefix = userPrefix("programs", state.principal);
-  }
-
-  /** Undefined for a token that is wrong, used, expired or of another user. */
-  async find(token: unknown): Promise<FoundHeld<ProgramRecord> | undefined> {
-    if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
-    const entry = await this.#read(await this.#keyOf(token));
-    return entry?.record.token === token && entry.record.expiresAt > Date.now() ? entry : undefined;
-  }
-
-  /** The programs that wait for a person. Records that were changed in the store are left out: `find` reports them. */
-  async waiting(): Promise<ProgramRecord[]> {
-    const keys = await this.#state.store.list(this.#prefix);
-    const entries = await Promise.all(
-      keys
-        .filter((key) => !key.startsWith(`${this.#prefix}key-`))
-        .map((key) => this.#read(key).catch(() => undefined)),
-    );
-    return entries.flatMap((each) =>
-      each?.record.state === "waiting" && each.record.expiresAt > Date.now() ? [each.record] : [],
-    );
+export class ProgramRecords extends TokenRecords<ProgramRecord> {
+  constructor({ store, principal }: { readonly store: Store; readonly principal: string | undefined }) {
+    super(store, userPrefix("programs", principal), {
+      tokenPrefix: "tpp1.",
+      isRecord: isProgramRecord,
+      corrupt,
+    });
   }
 
   /** Marks a program as running; undefined if another process was faster. */
-  async hold({
-    key,
-    version,
-    record,
-  }: FoundHeld<ProgramRecord>): Promise<HeldRecord<ProgramRecord> | undefined> {
-    const holder = globalThis.crypto.randomUUID();
-    const running = withLease<ProgramRecord>({ ...record, state: "running", holder });
-    const marked = await this.#access.put(key, running, version);
-    return marked === undefined
-      ? undefined
-      : new HeldRecord(this.#access, { key, version: marked, record: running });
+  run({ key, version, record }: FoundHeld<ProgramRecord>): Promise<HeldRecord<ProgramRecord> | undefined> {
+    return this.hold(key, version, { ...record, state: "running" });
   }
 
   /** Saves a waiting program under its token. */
   async save(record: ProgramRecord): Promise<void> {
-    await this.#access.put(await this.#keyOf(record.token), record, 0);
+    await this.put(await this.keyOfToken(record.token), record, 0);
   }
 
   /** @param key hash of the caller's key */
   async pointer(key: string): Promise<ProgramPointer | undefined> {
-    const stored = await this.#state.store.get(`${this.#prefix}key-${key}`);
-    if (stored === undefined) return undefined;
-    this.#assertSealed(stored);
-    if (!isProgramPointer(stored.value)) throw corrupt();
-    return stored.value;
+    const value = (await this.get(this.#keyOf(key)))?.value;
+    if (value !== undefined && !isProgramPointer(value)) throw corrupt();
+    return value;
   }
 
   async point(key: string, pointer: ProgramPointer, ttlMs: number): Promise<void> {
-    await this.#state.store.put(`${this.#prefix}key-${key}`, pointer, { secret: true, ttlMs });
+    await this.store.put(this.#keyOf(key), pointer, { secret: true, ttlMs });
   }
 
-  async #keyOf(token: string): Promise<string> {
-    return `${this.#prefix}${await sha256(token)}`;
+  #keyOf(key: string): string {
+    return `${this.prefix}key-${key}`;
   }
-
-  async #read(key: string): Promise<FoundHeld<ProgramRecord> | undefined> {
-    const stored = await this.#state.store.get(key);
-    if (stored === undefined) return undefined;
-    this.#assertSealed(stored);
-    const { value, version } = stored;
-    if (!isProgramRecord(value)) throw corrupt();
-    return { key, version, record: value };
-  }
-
-  /** A record that was not sealed with the store's key was written by something else: its image may be another program. */
-  #assertSealed({ sealed }: StoredRecord): void {
-    if (this.#state.store.sealed === true && !sealed) throw corrupt();
-  }
-
-  readonly #access: RecordAccess<ProgramRecord> = {
-    read: (key) => this.#read(key),
-    put: (key, record, ifVersion) => {
-      const ttlMs = Math.max(1, record.expiresAt - Date.now());
-      return this.#state.store.put(key, record, { ifVersion, ttlMs, secret: true });
-    },
-    delete: (key, ifVersion) => this.#state.store.delete(key, { ifVersion }),
-  };
 }
 
 const corrupt = (): StateError =>

@@ -5,20 +5,18 @@
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
 
-import { CatalogError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
+import { CatalogError, SuspensionError, ToolportError, throwUnsent } from "../../errors/toolport-error.js";
 import {
   isSuspended,
   type ResumeInput,
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
-import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { type PortState, portOf } from "../../port/port-access.js";
-import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
+import { portOf } from "../../port/port-access.js";
+import { readSuspendOption } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
-import { throwUnsent } from "../../port/suspensions/suspension-records.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
 import { canonicalJson } from "../../util/canonical-json.js";
@@ -34,10 +32,10 @@ import {
   type RunPlan,
 } from "../run-program.js";
 import {
-  createProgramToken,
   type ProgramRecord,
   ProgramRecords,
   type SavedTool,
+  type SuspendSettings,
   toSuspendedProgram,
 } from "./program-records.js";
 
@@ -57,19 +55,19 @@ export interface SuspendedProgramsParts {
 interface LiveProgram
   extends Pick<ProgramRecord, "source" | "run" | "key" | "limits" | "ttlMs" | "reasons">,
     Partial<Pick<ProgramRecord, "tools">>,
-    Pick<SuspendWish, "requireDurable"> {}
+    Pick<SuspendSettings, "requireDurable"> {}
 
 export class SuspendedPrograms {
   readonly #parts: SuspendedProgramsParts;
-  readonly #state: PortState;
   readonly #records: ProgramRecords;
+  readonly #forgetCalls: (keys: readonly string[]) => Promise<void>;
 
   constructor(parts: SuspendedProgramsParts) {
     const state = portOf(parts.toolport)?.state;
     if (state === undefined) throw notOffered("The object with the tools is not of createToolport");
     this.#parts = parts;
-    this.#state = state;
     this.#records = new ProgramRecords(state);
+    this.#forgetCalls = state.forgetCalls;
   }
 
   /** Runs a new program. With a key, an earlier run with the same key is found instead. */
@@ -77,7 +75,7 @@ export class SuspendedPrograms {
     source: string,
     { limits, options }: { limits: RunLimits; options: ExecuteOptions },
   ): Promise<CodeOutcome> {
-    const wish = readSuspendOption(options.suspend as true | SuspendOptions, { tool: "execute" });
+    const wish = readSuspendOption(options.suspend as true | SuspendSettings, { tool: "execute" });
     const key = wish.key === undefined ? undefined : await sha256(wish.key);
     if (key !== undefined) {
       const earlier = await this.#known(key, source, options.signal);
@@ -98,13 +96,13 @@ export class SuspendedPrograms {
       if (entry === undefined) throw unknownProgram();
       if (entry.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
       if (entry.record.state === "running" && !(await this.#isAbandoned(entry, options.signal))) continue;
-      const lease = await this.#records.hold(entry).catch(throwUnsent);
+      const lease = await this.#records.run(entry).catch(throwUnsent);
       if (lease !== undefined) return this.#continue(lease, input, options);
     }
   }
 
   async list(): Promise<CodeSuspended[]> {
-    return (await this.#records.waiting().catch(throwUnsent)).map(toSuspendedProgram);
+    return (await this.#records.waiting(() => {}).catch(throwUnsent)).map(toSuspendedProgram);
   }
 
   async #continue(
@@ -206,7 +204,7 @@ export class SuspendedPrograms {
     if (key !== undefined)
       await this.#records.point(key, { format: 1, source, outcome: JSON.stringify(outcome) }, ttlMs);
     await held?.delete();
-    await this.#state.forgetCalls(outcome.calls.map((_, index) => callKey(run, index + 1)));
+    await this.#forgetCalls(outcome.calls.map((_, index) => callKey(run, index + 1)));
     return outcome;
   }
 
@@ -224,7 +222,7 @@ export class SuspendedPrograms {
       executor: executor.version ?? "",
       tools: tools ?? (await savedTools(api)),
       image: toBase64(image),
-      token: createProgramToken(),
+      token: this.#records.createToken(),
       expiresAt: Date.now() + ttlMs,
       source,
       run,
@@ -276,7 +274,7 @@ const callKey = (run: string, id: number): string => `program ${run} ${id}`;
 const suspendOptions = (
   { run, ttlMs, requireDurable, reasons }: LiveProgram,
   id: number,
-): SuspendOptions => ({
+): SuspendSettings => ({
   key: callKey(run, id),
   ttlMs,
   requireDurable,

@@ -1,4 +1,7 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
+import type { StateError } from "../../errors/toolport-error.js";
+import type { Store, StoredRecord } from "../../state/store.js";
+import { sha256 } from "../../util/text.js";
 import { sleep, unrefTimer } from "../../util/timers.js";
 
 /** How long a process may be silent before others assume that it is gone. */
@@ -129,3 +132,120 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
       });
   }
 }
+
+/** A record that waits for a person, who continues it with its token. */
+interface TokenRecord extends LeasedRecord {
+  /** `waiting` for a person, or anything else. */
+  readonly state: string;
+  readonly token?: string | undefined;
+}
+
+/** What the records of one kind look like. */
+interface RecordKind<Held extends TokenRecord> {
+  /** The beginning of every token. */
+  readonly tokenPrefix: string;
+  isRecord(value: unknown): value is Held;
+  /** The value leads from a token to the record under a key of the caller. Without it, there are no records under such keys. */
+  isPointer?(value: unknown): value is { readonly pointsTo: string };
+  /** The error for a value that something other than Toolport has written. */
+  corrupt(): StateError;
+}
+
+/** The records of one kind and one user, sealed and found by their tokens. Those with a key of the caller are under that key. */
+export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held> {
+  readonly store: Store;
+  readonly prefix: string;
+  readonly #kind: RecordKind<Held>;
+
+  constructor(store: Store, prefix: string, kind: RecordKind<Held>) {
+    this.store = store;
+    this.prefix = prefix;
+    this.#kind = kind;
+  }
+
+  /** A new token: 256 random bits. */
+  createToken(): string {
+    const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
+    const text = btoa(String.fromCharCode(...bytes));
+    return `${this.#kind.tokenPrefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  }
+
+  /** Undefined for a token that is wrong, used, expired or of another user. */
+  async find(token: unknown): Promise<FoundHeld<Held> | undefined> {
+    const { tokenPrefix } = this.#kind;
+    if (typeof token !== "string" || !token.startsWith(tokenPrefix)) return undefined;
+    if (!/^[\w-]{43}$/.test(token.slice(tokenPrefix.length))) return undefined;
+    const entry = await this.#read(await this.keyOfToken(token), "pointers");
+    // A token of an earlier round is used.
+    return entry?.record.token === token && isLive(entry) ? entry : undefined;
+  }
+
+  /**
+   * The records that wait for a person.
+   *
+   * @param onFailure receives the error of a record that cannot be read, which need not hide the others. It may throw
+   */
+  async waiting(onFailure: (error: unknown) => void): Promise<Held[]> {
+    const listed = await this.store.list(this.prefix);
+    const keys = this.#kind.isPointer === undefined ? listed.filter((key) => !this.isKeyed({ key })) : listed;
+    const entries = await Promise.all(keys.map((key) => this.read(key).catch(onFailure)));
+    return entries.flatMap((entry) =>
+      entry?.record.state === "waiting" && isLive(entry) ? [entry.record] : [],
+    );
+  }
+
+  /** Saves a record that this process works on from now on; undefined if another process was faster. */
+  async hold(key: string, version: number, record: Held): Promise<HeldRecord<Held> | undefined> {
+    const leased = withLease({ ...record, holder: globalThis.crypto.randomUUID() });
+    const marked = await this.put(key, leased, version);
+    return marked === undefined
+      ? undefined
+      : new HeldRecord<Held>(this, { key, version: marked, record: leased });
+  }
+
+  /** Undefined for a key without a record, or with one that points to another key. */
+  read(key: string): Promise<FoundHeld<Held> | undefined> {
+    return this.#read(key, "direct");
+  }
+
+  put(key: string, record: Held, ifVersion: number): Promise<number | undefined> {
+    const ttlMs = Math.max(1, record.expiresAt - Date.now());
+    return this.store.put(key, record, { ifVersion, ttlMs, secret: true });
+  }
+
+  delete(key: string, ifVersion: number): Promise<boolean> {
+    return this.store.delete(key, { ifVersion });
+  }
+
+  /** Throws for a record that was not sealed with the store's key: something other than Toolport has written it. */
+  async get(key: string): Promise<StoredRecord | undefined> {
+    const stored = await this.store.get(key);
+    if (stored !== undefined && this.store.sealed === true && !stored.sealed) throw this.#kind.corrupt();
+    return stored;
+  }
+
+  async keyOfToken(token: string): Promise<string> {
+    return `${this.prefix}${await sha256(token)}`;
+  }
+
+  /** True for what is under a key of the caller. */
+  isKeyed({ key }: { readonly key: string }): boolean {
+    return key.startsWith(`${this.prefix}key-`);
+  }
+
+  async #read(key: string, follow: "direct" | "pointers"): Promise<FoundHeld<Held> | undefined> {
+    const stored = await this.get(key);
+    if (stored === undefined) return undefined;
+    const { value, version } = stored;
+    const { isPointer, isRecord, corrupt } = this.#kind;
+    if (isPointer?.(value)) {
+      if (!this.isKeyed({ key: value.pointsTo })) throw corrupt();
+      return follow === "pointers" ? this.read(value.pointsTo) : undefined;
+    }
+    if (!isRecord(value)) throw corrupt();
+    return { key, version, record: value };
+  }
+}
+
+/** Clocks of processes differ, and stores delete expired records with a delay. */
+const isLive = ({ record }: FoundHeld<LeasedRecord>): boolean => record.expiresAt > Date.now();

@@ -2,7 +2,15 @@
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { definitionHash } from "../../catalog/safety/canonical-json.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { type AuthError, afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
+import {
+  type AuthError,
+  afterUnknown,
+  asUnsent,
+  StateError,
+  ToolCallError,
+  ToolportError,
+  throwUnsent,
+} from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {
@@ -32,28 +40,16 @@ import {
 import { type HeldRecord, isAbandoned } from "./held-record.js";
 import {
   changedTool,
-  declinedPages,
-  expiredAtServer,
-  movedServer,
   namesOf,
-  notApproved,
   notOffered,
-  reusedKey,
   type SavedCallOptions,
   type SuspensionRecord,
   savedError,
+  suspensionError,
   toSuspended,
-  unknownKey,
   unknownOutcome,
-  unknownToken,
 } from "./suspension-record.js";
-import {
-  asUnsent,
-  createToken,
-  type FoundRecord,
-  SuspensionRecords,
-  throwUnsent,
-} from "./suspension-records.js";
+import { type FoundRecord, SuspensionRecords } from "./suspension-records.js";
 
 export interface SuspendableCall {
   readonly name: string;
@@ -83,7 +79,7 @@ export class PortSuspensions {
     if (wish.key !== undefined) {
       const known = await this.#known(wish.key, call);
       if (known !== undefined) return known;
-      if (wish.create === false) throw unknownKey(call.name);
+      if (wish.create === false) throw suspensionError("unknownKey", { tool: call.name });
     }
     const { record, entry, pause } = await this.#find(call, wish);
     if (entry === undefined)
@@ -103,7 +99,7 @@ export class PortSuspensions {
     if (wish.key !== undefined) {
       const found = await this.#settledByKey(wish.key, call.options.signal);
       if (found !== undefined) {
-        if (!this.#isSameCall(found, call)) throw reusedKey(found);
+        if (!this.#isSameCall(found, call)) throw suspensionError("reusedKey", found);
         const waiting = found.state === "waiting" ? toSuspended(found) : undefined;
         return waiting?.reason === "approval" ? waiting : undefined;
       }
@@ -138,25 +134,31 @@ export class PortSuspensions {
   /** Continues a suspended call. */
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<ToolResult | Suspended> {
     for (;;) {
-      const found = await this.#records.findByToken(token).catch(throwUnsent);
-      if (found === undefined) throw unknownToken();
-      if (found.record.state === "done") throw unknownToken();
+      const found = await this.#records.find(token).catch(throwUnsent);
+      if (found === undefined) throw suspensionError("unknownToken");
+      if (found.record.state === "done") throw suspensionError("unknownToken");
       if (found.record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
       const outcome = await this.#resume(found, input, options);
       if (outcome !== "lost") return outcome;
     }
   }
 
+  /** The calls that wait for a person, oldest first. */
   async list(): Promise<Suspended[]> {
-    const warn = (error: unknown) => this.#port.parts.warn(undefined, toToolportError(error).message);
-    return (await this.#records.waiting(warn).catch(throwUnsent)).map(toSuspended);
+    const onFailure = (error: unknown) => {
+      // A record that was changed in the store does not hide the others.
+      if (!(error instanceof StateError) || error.code !== "CORRUPT") throw error;
+      this.#port.parts.warn(undefined, error.message);
+    };
+    const waiting = await this.#records.waiting(onFailure).catch(throwUnsent);
+    return waiting.sort((a, b) => a.createdAt - b.createdAt).map(toSuspended);
   }
 
   async discard(token: string, { answeredBy }: Pick<ResumeInput, "answeredBy">): Promise<void> {
-    const found = await this.#records.findByToken(token).catch(throwUnsent);
+    const found = await this.#records.find(token).catch(throwUnsent);
     const isBusy = found?.record.state === "sending" && (found.record.leaseUntil ?? 0) > Date.now();
-    if (found === undefined || isBusy || found.record.state === "done") throw unknownToken();
-    if (!(await this.#records.discard(found).catch(throwUnsent))) throw unknownToken();
+    if (found === undefined || isBusy || found.record.state === "done") throw suspensionError("unknownToken");
+    if (!(await this.#records.discard(found).catch(throwUnsent))) throw suspensionError("unknownToken");
     this.#emit("discarded", found.record, answeredBy);
   }
 
@@ -172,11 +174,11 @@ export class PortSuspensions {
       const found = await this.#records.findByKey(key).catch(throwUnsent);
       if (found === undefined) return undefined;
       const { record } = found;
-      if (!this.#isSameCall(record, call)) throw reusedKey(record);
+      if (!this.#isSameCall(record, call)) throw suspensionError("reusedKey", record);
       if (record.state === "waiting") return toSuspended(record);
       if (record.outcome !== undefined) {
         const { outcome } = record;
-        if ("refused" in outcome) throw notApproved(record);
+        if ("refused" in outcome) throw suspensionError("notApproved", record);
         if ("error" in outcome) throw savedError(record, outcome.error);
         return outcome.result;
       }
@@ -203,7 +205,7 @@ export class PortSuspensions {
   #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
     const reload = () => {
       this.#port.assertOpen();
-      return this.#records.reload(found).catch(throwUnsent);
+      return this.#records.read(found.key).catch(throwUnsent);
     };
     return isAbandoned(found, reload, signal);
   }
@@ -215,14 +217,14 @@ export class PortSuspensions {
   ): Promise<ToolResult | Suspended | "lost"> {
     const { record } = found;
     const { pause } = record;
-    if (pause === undefined) throw unknownToken();
+    if (pause === undefined) throw suspensionError("unknownToken");
     const where = namesOf(record);
     const callOptions: SuspendCallOptions = { ...record.options, ...definedOnly(options), suspend: true };
     if (record.state !== "waiting" && input.again !== true && !this.#mayRepeat(record, undefined))
       throw unknownOutcome(record);
     const isAnew = input.restart === true && pause.reason === "input";
     if (!isAnew) checkKind(pause.reason, input, where);
-    if (record.isExpiredAtServer && !isAnew) throw expiredAtServer(record);
+    if (record.isExpiredAtServer && !isAnew) throw suspensionError("expiredAtServer", record);
     if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(found, input);
     const answers =
       pause.reason === "input" && !isAnew ? checkAnswers(pause.input.requests, input.answers, where) : {};
@@ -232,7 +234,7 @@ export class PortSuspensions {
     if (held === undefined) return "lost";
     if (pause.reason === "input" && !isAnew && pause.input.by === "repetition" && isDeclined(answers)) {
       await this.#records.end(held, { refused: true });
-      throw declinedPages(record);
+      throw suspensionError("declinedPages", record);
     }
     this.#emit("resumed", record, input.answeredBy);
     const approved = pause.reason === "approval" ? pause.args : record.approved;
@@ -257,7 +259,7 @@ export class PortSuspensions {
     if (held === undefined) return "lost";
     await this.#records.end(held, { refused: true }).catch(throwUnsent);
     this.#emit("discarded", found.record, answeredBy);
-    throw notApproved(found.record);
+    throw suspensionError("notApproved", found.record);
   }
 
   /** Finds the tool of a new call. Without an entry, the user has to log in first (`pause`). */
@@ -303,7 +305,7 @@ export class PortSuspensions {
     const { pause } = record;
     const connection = pool.get(record.server);
     if (connection === undefined || serverIdentity(connection.config) !== record.identity)
-      throw movedServer(record);
+      throw suspensionError("movedServer", record);
     const wait = { signal: options.signal, timeoutMs: options.timeoutMs ?? parts.settings.timeoutMs };
     try {
       await this.#port.bringUp([connection], wait);
@@ -396,7 +398,7 @@ export class PortSuspensions {
     const { expiresAt } = record;
     if (isUnsent && isRefusedState(error)) {
       await held.replace({ ...held.record, state, expiresAt, isExpiredAtServer: true }).catch(warn);
-      return expiredAtServer(record, error);
+      return suspensionError("expiredAtServer", record, error);
     }
     if (isUnsent && held.record.pause === undefined && !isUncertain) await held.delete().catch(warn);
     else if (isUnsent) await held.replace({ ...held.record, state, expiresAt }).catch(warn);
@@ -417,7 +419,13 @@ export class PortSuspensions {
     key: string | undefined,
   ): Promise<Suspended | undefined> {
     const expiresAt = Date.now() + record.ttlMs;
-    const next: SuspensionRecord = { ...record, state: "waiting", token: createToken(), expiresAt, pause };
+    const next: SuspensionRecord = {
+      ...record,
+      state: "waiting",
+      token: this.#records.createToken(),
+      expiresAt,
+      pause,
+    };
     if (!(await this.#records.create(next, key).catch(throwUnsent))) return undefined;
     this.#emit("suspended", next);
     return toSuspended(next);
@@ -434,7 +442,7 @@ export class PortSuspensions {
       ...record,
       ...(pause.reason === "input" && (await this.#asker(record, pause))),
       state: "waiting",
-      token: isSameLogin ? record.token : createToken(),
+      token: isSameLogin ? record.token : this.#records.createToken(),
       expiresAt: isSameLogin ? record.expiresAt : now + record.ttlMs,
       pause,
       task: this.#taskOf(record, pause),

@@ -6,6 +6,7 @@ import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { AnyCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isRecord } from "../../util/json.js";
+import type { LeasedRecord } from "./held-record.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -21,7 +22,7 @@ export type SavedOutcome =
   | { readonly error: Pick<ToolCallError, "code" | "what" | "rpcCode"> }
   | { readonly refused: true };
 
-export interface SuspensionRecord {
+export interface SuspensionRecord extends LeasedRecord {
   readonly format: 1;
   /**
    * `waiting` for a person; `sending`: a process sends the call until `leaseUntil`; `unknown`: the call was sent and its outcome
@@ -47,7 +48,6 @@ export interface SuspensionRecord {
   /** What the call may wait for; undefined: anything. */
   readonly reasons?: readonly SuspendReason[] | undefined;
   readonly createdAt: number;
-  readonly expiresAt: number;
   /** What the call waits for; undefined for a call with a key that is sent for the first time. */
   readonly pause?: Pause | undefined;
   /** The task at the server that waits for input. */
@@ -58,10 +58,6 @@ export interface SuspensionRecord {
   readonly isExpiredAtServer?: boolean | undefined;
   /** The call was sent before and its outcome was lost: a later round that is not sent does not change that. */
   readonly isUncertain?: boolean | undefined;
-  /** The process that sends the call: a random text. */
-  readonly holder?: string | undefined;
-  /** Epoch milliseconds. */
-  readonly leaseUntil?: number | undefined;
   /** The outcome of a call with a key. */
   readonly outcome?: SavedOutcome | undefined;
   /** Why the outcome was lost. */
@@ -116,33 +112,57 @@ export function toSuspended(record: SuspensionRecord): Suspended {
   }
 }
 
-/** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
-export const unknownToken = (): SuspensionError =>
-  new SuspensionError({
+const PROBLEMS = {
+  /** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
+  unknownToken: {
     code: "SUSPENSION_UNKNOWN",
     what: "No suspended call with this token waits for this principal",
     next: "It may be used, expired or of another principal; suspended() lists what waits",
-    outcome: "unsent",
-  });
-
-/** For a call that may only be found, not begun. */
-export const unknownKey = (tool: string): SuspensionError =>
-  new SuspensionError({
-    tool,
+  },
+  /** For a call that may only be found, not begun. */
+  unknownKey: {
     code: "SUSPENSION_UNKNOWN",
     what: "No call with this key was made by this principal, or it has expired",
     next: "Call the tool again",
-    outcome: "unsent",
-  });
-
-export const movedServer = (record: SuspensionRecord): SuspensionError =>
-  new SuspensionError({
-    ...namesOf(record),
+  },
+  movedServer: {
     code: "SUSPENSION_MOVED",
     what: "The server of the suspended call is not configured here, or its address or command has changed",
     next: "Resume with the configuration that the call was made with, or discard it and call again",
-    outcome: "unsent",
-  });
+  },
+  expiredAtServer: {
+    code: "SUSPENSION_EXPIRED",
+    what: "The server no longer accepts the state of the call",
+    next: "Resume with { restart: true } to begin the call anew",
+    at: "server",
+  },
+  reusedKey: {
+    code: "KEY_REUSED",
+    what: "The key was already used for another server, tool or other arguments",
+    next: "Use one key for one call only",
+  },
+  notApproved: {
+    code: "REFUSED",
+    what: "The call was not approved, or it was discarded",
+    next: "Make a new call if it is still needed",
+  },
+  declinedPages: {
+    code: "REFUSED",
+    what: "The server demands that the user opens a web page first, and the user declined",
+    next: "Call again if the user changes their mind",
+  },
+} as const;
+
+/** The error for a call that is not suspended or resumed. Nothing was sent. */
+export function suspensionError(
+  problem: keyof typeof PROBLEMS,
+  record?: SuspensionRecord | { readonly tool: string },
+  cause?: unknown,
+): SuspensionError | ToolCallError {
+  const names = record && ("server" in record ? namesOf(record) : record);
+  const init = { ...names, ...PROBLEMS[problem], outcome: "unsent", cause } as const;
+  return init.code === "REFUSED" ? new ToolCallError(init) : new SuspensionError(init);
+}
 
 export const changedTool = (record: SuspensionRecord): CatalogError =>
   new CatalogError({
@@ -153,50 +173,12 @@ export const changedTool = (record: SuspensionRecord): CatalogError =>
     outcome: "unsent",
   });
 
-export const expiredAtServer = (record: SuspensionRecord, cause?: unknown): SuspensionError =>
-  new SuspensionError({
-    ...namesOf(record),
-    code: "SUSPENSION_EXPIRED",
-    what: "The server no longer accepts the state of the call",
-    next: "Resume with { restart: true } to begin the call anew",
-    at: "server",
-    outcome: "unsent",
-    cause,
-  });
-
-export const reusedKey = (record: SuspensionRecord): SuspensionError =>
-  new SuspensionError({
-    ...namesOf(record),
-    code: "KEY_REUSED",
-    what: "The key was already used for another server, tool or other arguments",
-    next: "Use one key for one call only",
-    outcome: "unsent",
-  });
-
 export const unknownOutcome = (record: SuspensionRecord): SuspensionError =>
   new SuspensionError({
     ...namesOf(record),
     code: "OUTCOME_UNKNOWN",
     what: `The call was sent, and its result was lost${record.failure === undefined ? "" : ` (${record.failure})`}, so the tool may have run`,
     next: "Find out whether it did; if it may run again, resume with { again: true } or call with idempotent: true",
-  });
-
-export const notApproved = (record: SuspensionRecord): ToolCallError =>
-  new ToolCallError({
-    ...namesOf(record),
-    code: "REFUSED",
-    what: "The call was not approved, or it was discarded",
-    next: "Make a new call if it is still needed",
-    outcome: "unsent",
-  });
-
-export const declinedPages = (record: SuspensionRecord): ToolCallError =>
-  new ToolCallError({
-    ...namesOf(record),
-    code: "REFUSED",
-    what: "The server demands that the user opens a web page first, and the user declined",
-    next: "Call again if the user changes their mind",
-    outcome: "unsent",
   });
 
 export const notOffered = (what: string, next: string): SuspensionError =>

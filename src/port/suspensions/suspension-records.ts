@@ -2,11 +2,10 @@
  * Suspended calls in the store. A record is changed by compare-and-set only, so that one process sends a round and all
  * others notice it.
  */
-import { StateError, ToolportError } from "../../errors/toolport-error.js";
-import { userPrefix } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
+import { StateError } from "../../errors/toolport-error.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import { sha256 } from "../../util/text.js";
-import { type FoundHeld, HeldRecord, type RecordAccess, withLease } from "./held-record.js";
+import { type FoundHeld, type HeldRecord, TokenRecords } from "./held-record.js";
 import {
   isPointer,
   isSuspensionRecord,
@@ -15,62 +14,27 @@ import {
   unknownOutcome,
 } from "./suspension-record.js";
 
-const PREFIX = "tpc1.";
-const TOKEN = /^tpc1\.[\w-]{43}$/;
-
 /** A record as it was read. */
 export type FoundRecord = FoundHeld<SuspensionRecord>;
 
-/** A new token: 256 random bits. */
-export function createToken(prefix = PREFIX): string {
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
-  const text = btoa(String.fromCharCode(...bytes));
-  return `${prefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-}
-
-export class SuspensionRecords {
-  readonly #store: Store;
-  readonly #prefix: string;
-
+export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
   constructor(store: Store, principal: string | undefined) {
-    this.#store = store;
-    this.#prefix = userPrefix("suspended", principal);
-  }
-
-  async findByToken(token: unknown): Promise<FoundRecord | undefined> {
-    if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
-    const found = await this.#read(await this.#keyOfToken(token));
-    // A token of an earlier round is used.
-    return found?.record.token === token && isLive(found) ? found : undefined;
+    super(store, userPrefix("suspended", principal), {
+      tokenPrefix: "tpc1.",
+      isRecord: isSuspensionRecord,
+      isPointer,
+      corrupt,
+    });
   }
 
   /** As long as the store has the record, the key is in use, whatever the clock of this process says. */
   async findByKey(key: string): Promise<FoundRecord | undefined> {
-    return this.#read(await this.#keyOfCall(key));
-  }
-
-  /**
-   * The calls that wait for a person, oldest first.
-   *
-   * @param onCorrupt receives records that were changed in the store, which must not hide the others
-   */
-  async waiting(onCorrupt: (error: unknown) => void): Promise<SuspensionRecord[]> {
-    const keys = await this.#store.list(this.#prefix);
-    const read = (key: string) =>
-      this.#read(key, "direct").catch((error: unknown) => {
-        if (!(error instanceof StateError) || error.code !== "CORRUPT") throw error;
-        onCorrupt(error);
-        return undefined;
-      });
-    const found = await Promise.all(keys.map(read));
-    return found
-      .flatMap((item) => (item?.record.state === "waiting" && isLive(item) ? [item.record] : []))
-      .sort((a, b) => a.createdAt - b.createdAt);
+    return this.read(await this.#keyOfCall(key));
   }
 
   /** Marks the first send of a call with a key; undefined if the key exists. */
   async claim(key: string, record: SuspensionRecord): Promise<HeldRecord<SuspensionRecord> | undefined> {
-    return this.#hold(await this.#keyOfCall(key), 0, record);
+    return this.#send(await this.#keyOfCall(key), 0, record);
   }
 
   /**
@@ -83,21 +47,15 @@ export class SuspensionRecords {
     next = record,
   ): Promise<HeldRecord<SuspensionRecord> | undefined> {
     const isUncertain = record.state === "waiting" ? undefined : true;
-    return this.#hold(key, version, { ...next, isUncertain });
+    return this.#send(key, version, { ...next, isUncertain });
   }
 
-  async #hold(
+  #send(
     key: string,
     version: number,
     record: SuspensionRecord,
   ): Promise<HeldRecord<SuspensionRecord> | undefined> {
-    const holder = globalThis.crypto.randomUUID();
-    const expiresAt = freshExpiry(record);
-    const sending = withLease<SuspensionRecord>({ ...record, state: "sending", holder, expiresAt });
-    const marked = await this.#put(key, sending, version);
-    return marked === undefined
-      ? undefined
-      : new HeldRecord(this.#access, { key, version: marked, record: sending });
+    return this.hold(key, version, { ...record, state: "sending", expiresAt: freshExpiry(record) });
   }
 
   /** Saves a waiting call of which nothing was sent; false if the key exists. */
@@ -108,23 +66,23 @@ export class SuspensionRecords {
     }
     const callKey = await this.#keyOfCall(key);
     const tokenKey = await this.#point(record, callKey);
-    if ((await this.#put(callKey, record, 0)) !== undefined) return true;
-    await this.#store.delete(tokenKey);
+    if ((await this.put(callKey, record, 0)) !== undefined) return true;
+    await this.store.delete(tokenKey);
     return false;
   }
 
   /** Makes the token of a call with a key find its record. Returns the key of the pointer. */
   async #point(record: SuspensionRecord, callKey: string): Promise<string> {
-    const tokenKey = await this.#keyOfToken(record.token!);
+    const tokenKey = await this.keyOfToken(record.token!);
     const ttlMs = record.expiresAt - Date.now();
-    await this.#store.put(tokenKey, { format: 1, pointsTo: callKey }, { secret: true, ttlMs });
+    await this.store.put(tokenKey, { format: 1, pointsTo: callKey }, { secret: true, ttlMs });
     return tokenKey;
   }
 
   /** Saves a waiting call under its token. `held`: the earlier round, or the mark of a call with a key. */
   async suspend(record: SuspensionRecord, held: HeldRecord<SuspensionRecord> | undefined): Promise<void> {
     if (held === undefined || !this.isKeyed(held)) {
-      await this.#put(await this.#keyOfToken(record.token!), record, 0);
+      await this.put(await this.keyOfToken(record.token!), record, 0);
       await held?.delete();
       return;
     }
@@ -132,7 +90,7 @@ export class SuspensionRecords {
     const before = held.record.token;
     if (!(await held.replace(record))) throw unknownOutcome(record);
     if (before !== undefined && before !== record.token)
-      await this.#store.delete(await this.#keyOfToken(before));
+      await this.store.delete(await this.keyOfToken(before));
   }
 
   /** Ends a call: saves its outcome if it has a key, otherwise deletes it. */
@@ -142,7 +100,7 @@ export class SuspensionRecords {
     const expiresAt = freshExpiry(held.record);
     const ended = { token: undefined, pause: undefined, outcome, expiresAt };
     await held.replace({ ...held.record, ...ended, state: "done" });
-    if (token !== undefined) await this.#store.delete(await this.#keyOfToken(token));
+    if (token !== undefined) await this.store.delete(await this.keyOfToken(token));
   }
 
   /**
@@ -156,25 +114,25 @@ export class SuspensionRecords {
       if (held !== undefined) await this.end(held, { refused: true });
       return held !== undefined;
     }
-    const isDeleted = await this.#store.delete(key, { ifVersion: version });
+    const isDeleted = await this.store.delete(key, { ifVersion: version });
     if (isDeleted && this.isKeyed(found) && record.token !== undefined)
-      await this.#store.delete(await this.#keyOfToken(record.token));
+      await this.store.delete(await this.keyOfToken(record.token));
     return isDeleted;
   }
 
   /** Deletes the saved outcome of a call with a key. A call that waits or is being sent stays. */
   async forget(key: string): Promise<void> {
     const found = await this.findByKey(key);
-    if (found?.record.state === "done") await this.#store.delete(found.key, { ifVersion: found.version });
+    if (found?.record.state === "done") await this.store.delete(found.key, { ifVersion: found.version });
   }
 
   /** Deletes all calls of a removed server, whatever their state. `identity` is the result of `serverIdentity`. */
   async forgetServer(identity: string): Promise<void> {
-    const keys = await this.#store.list(this.#prefix);
+    const keys = await this.store.list(this.prefix);
     const records = await Promise.all(
       keys.map(async (key) => {
         // One that cannot be read does not say which server it belongs to.
-        const record = await this.#store.get(key).catch(() => undefined);
+        const record = await this.store.get(key).catch(() => undefined);
         return { key, value: record?.value };
       }),
     );
@@ -183,55 +141,13 @@ export class SuspensionRecords {
     const calls = new Set(records.filter(isOfServer).map(({ key }) => key));
     const leadsThere = (value: unknown) => isPointer(value) && calls.has(value.pointsTo);
     for (const { key, value } of records)
-      if (calls.has(key) || leadsThere(value)) await this.#store.delete(key);
-  }
-
-  /** Reads a record again. */
-  reload({ key }: FoundRecord): Promise<FoundRecord | undefined> {
-    return this.#read(key, "direct");
-  }
-
-  async #read(key: string, follow: "direct" | "pointers" = "pointers"): Promise<FoundRecord | undefined> {
-    const stored = await this.#store.get(key);
-    if (stored === undefined) return undefined;
-    const { value, version } = stored;
-    // A record that was not sealed with the store's key was written by someone else.
-    if (this.#store.sealed === true && !stored.sealed) throw corrupt();
-    if (isPointer(value)) {
-      if (!this.isKeyed({ key: value.pointsTo })) throw corrupt();
-      return follow === "pointers" ? this.#read(value.pointsTo, "direct") : undefined;
-    }
-    if (!isSuspensionRecord(value)) throw corrupt();
-    return { key, version, record: value };
-  }
-
-  #put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined> {
-    const ttlMs = Math.max(1, record.expiresAt - Date.now());
-    return this.#store.put(key, record, { ifVersion, ttlMs, secret: true });
-  }
-
-  readonly #access: RecordAccess<SuspensionRecord> = {
-    read: (key) => this.#read(key, "direct"),
-    put: (key, record, ifVersion) => this.#put(key, record, ifVersion),
-    delete: (key, ifVersion) => this.#store.delete(key, { ifVersion }),
-  };
-
-  async #keyOfToken(token: string): Promise<string> {
-    return `${this.#prefix}${await sha256(token)}`;
+      if (calls.has(key) || leadsThere(value)) await this.store.delete(key);
   }
 
   async #keyOfCall(key: string): Promise<string> {
-    return `${this.#prefix}key-${await sha256(key)}`;
-  }
-
-  /** True for the record of a call with a key. */
-  isKeyed({ key }: { readonly key: string }): boolean {
-    return key.startsWith(`${this.#prefix}key-`);
+    return `${this.prefix}key-${await sha256(key)}`;
   }
 }
-
-/** Clocks of processes differ, and stores delete expired records with a delay. */
-const isLive = ({ record }: FoundRecord): boolean => record.expiresAt > Date.now();
 
 /** The mark of a call and its outcome last as long as its token did. */
 const freshExpiry = ({ expiresAt, ttlMs }: SuspensionRecord): number =>
@@ -244,11 +160,3 @@ const corrupt = (): StateError =>
     next: "Call the tool again, and find out who writes to the store",
     outcome: "unsent",
   });
-
-/** Errors of the store before anything was sent. */
-export const asUnsent = (error: unknown): unknown =>
-  ToolportError.isInstance(error) ? error.withOutcome("unsent") : error;
-
-export function throwUnsent(error: unknown): never {
-  throw asUnsent(error);
-}
