@@ -7,8 +7,14 @@ import { TokenBucket } from "../util/concurrency.js";
 import { redactText } from "../util/redact-text.js";
 import { CLIENT_INFO } from "../util/version.js";
 import { Consent } from "./consent.js";
-import { CallLog, type CallSummary, ConsoleRuns, type TrafficEntry, TrafficLog } from "./logs.js";
-import { ServerHistory } from "./server-history.js";
+import {
+  CallLog,
+  type CallSummary,
+  ConsoleRuns,
+  ServerHistory,
+  type TrafficEntry,
+  TrafficLog,
+} from "./logs.js";
 import type { ServerQuestions } from "./server-questions.js";
 import { toServerView } from "./views.js";
 

@@ -1,10 +1,10 @@
 /**
- * Programs that wait for a person: saves the image of the machine that runs them, and continues it in any process with the same store.
+ * Programs that wait for a person: saves the image of the machine that runs them, sealed and for one user, and continues it in any
+ * process with the same store.
  *
  * Every call of such a program has a key, so that its result is saved. A program that is continued twice, because a process died in
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
-
 import { CatalogError, SuspensionError, ToolportError, throwUnsent } from "../../errors/toolport-error.js";
 import {
   isSuspended,
@@ -12,17 +12,26 @@ import {
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
+import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { portOf } from "../../port/port-access.js";
 import { readSuspendOption } from "../../port/suspensions/check-answers.js";
-import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
+import {
+  type FoundHeld,
+  type HeldRecord,
+  isAbandoned,
+  type LeasedRecord,
+  TokenRecords,
+} from "../../port/suspensions/held-record.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import type { Toolport } from "../../toolport.js";
 import { canonicalJson } from "../../util/canonical-json.js";
+import { isRecord } from "../../util/json.js";
 import { sha256 } from "../../util/text.js";
 import type { CodeExecutor } from "../code-executor.js";
-import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
+import type { CodeCall, CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";
 import {
   notOffered,
@@ -31,16 +40,112 @@ import {
   type RunLimits,
   type RunPlan,
 } from "../run-program.js";
-import {
-  type ProgramRecord,
-  ProgramRecords,
-  type SavedTool,
-  type SuspendSettings,
-  toSuspendedProgram,
-} from "./program-records.js";
+
+/** How the calls of a program are suspended. */
+type SuspendSettings = Exclude<SuspendCallOptions["suspend"], true>;
+
+/** A tool of the program: its public name, and the hash of the definition that the program was written for. */
+interface SavedTool {
+  readonly name: string;
+  readonly hash: string;
+}
+
+interface ProgramRecord extends LeasedRecord {
+  readonly format: 1;
+  /** `waiting` for a person, or `running` until `leaseUntil`. A process that dies leaves it running: the image can be continued again. */
+  readonly state: "waiting" | "running";
+  readonly token: string;
+  /** What the person is asked, without the token of the call itself. */
+  readonly waitsFor: Omit<Suspended, "token">;
+  /** Random text, or the hash of the caller's key. The keys of all calls of the program begin with it. */
+  readonly run: string;
+  /** Hash of the caller's key, if there is one. */
+  readonly key?: string | undefined;
+  readonly source: string;
+  /** The image, as base64. */
+  readonly image: string;
+  /** Version of the executor that made the image. */
+  readonly executor: string;
+  /** Tools by the names of server and function in the program. */
+  readonly tools: Readonly<Record<string, Readonly<Record<string, SavedTool>>>>;
+  /** The calls that have not been answered. The person is asked about the first one. */
+  readonly pending: readonly PendingCall[];
+  readonly calls: readonly CodeCall[];
+  readonly logs: readonly string[];
+  readonly limits: RunLimits;
+  readonly cpuMs: number;
+  /** Time that the program ran, sleep excluded. */
+  readonly timeMs: number;
+  readonly ttlMs: number;
+  /** What the calls may wait for; undefined: anything. */
+  readonly reasons?: SuspendSettings["reasons"];
+}
+
+/** What is known about a program with a key: the token of its record, or its outcome. */
+interface ProgramPointer {
+  readonly format: 1;
+  readonly source: string;
+  readonly token?: string | undefined;
+  /** The outcome as JSON. */
+  readonly outcome?: string | undefined;
+}
+
+const isProgramPointer = (value: unknown): value is ProgramPointer =>
+  isRecord(value) && value["format"] === 1 && typeof value["source"] === "string" && !("image" in value);
+
+const isProgramRecord = (value: unknown): value is ProgramRecord =>
+  isRecord(value) &&
+  value["format"] === 1 &&
+  typeof value["image"] === "string" &&
+  typeof value["token"] === "string" &&
+  isRecord(value["tools"]) &&
+  Array.isArray(value["pending"]);
+
+/** What the caller gets. */
+export const toSuspendedProgram = (record: ProgramRecord): CodeSuspended => {
+  const { waitsFor, token, logs, calls, cpuMs } = record;
+  const expiresAt = new Date(record.expiresAt).toISOString();
+  return { ...waitsFor, token, logs, calls, cpuMs, expiresAt } as CodeSuspended;
+};
+
+export class ProgramRecords extends TokenRecords<ProgramRecord> {
+  constructor({ store, principal }: { readonly store: Store; readonly principal: string | undefined }) {
+    super(store, userPrefix("programs", principal), {
+      tokenPrefix: "tpp1.",
+      isRecord: isProgramRecord,
+      noun: "suspended program",
+      again: "Run the program again",
+    });
+  }
+
+  /** Marks a program as running; undefined if another process was faster. */
+  run({ key, version, record }: FoundHeld<ProgramRecord>): Promise<HeldRecord<ProgramRecord> | undefined> {
+    return this.hold(key, version, { ...record, state: "running" });
+  }
+
+  /** Saves a waiting program under its token. */
+  async save(record: ProgramRecord): Promise<void> {
+    await this.put(await this.keyOfToken(record.token), record, 0);
+  }
+
+  /** @param key hash of the caller's key */
+  async pointer(key: string): Promise<ProgramPointer | undefined> {
+    const value = (await this.get(this.#keyOf(key)))?.value;
+    if (value !== undefined && !isProgramPointer(value)) throw this.corrupt();
+    return value;
+  }
+
+  async point(key: string, pointer: ProgramPointer, ttlMs: number): Promise<void> {
+    await this.store.put(this.#keyOf(key), pointer, { secret: true, ttlMs });
+  }
+
+  #keyOf(key: string): string {
+    return `${this.prefix}key-${key}`;
+  }
+}
 
 /** The parts of a code mode that suspended programs need. */
-export interface SuspendedProgramsParts {
+interface SuspendedProgramsParts {
   readonly toolport: Toolport;
   readonly executor: CodeExecutor;
   readonly api: ProgramApi;
@@ -80,7 +185,7 @@ export class SuspendedPrograms {
     if (key !== undefined) {
       const earlier = await this.#known(key, source, options.signal);
       if (earlier !== undefined) return earlier;
-      if (!wish.create) throw unknownProgram();
+      if (!wish.create) throw suspensionError("unknownProgram");
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
     const program = { ...wish, source, limits, key, run: key ?? globalThis.crypto.randomUUID() };
@@ -93,8 +198,9 @@ export class SuspendedPrograms {
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<CodeOutcome> {
     for (;;) {
       const entry = await this.#records.find(token).catch(throwUnsent);
-      if (entry === undefined) throw unknownProgram();
-      if (entry.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
+      if (entry === undefined) throw suspensionError("unknownProgram");
+      if (entry.record.executor !== (this.#parts.executor.version ?? ""))
+        throw suspensionError("otherEngine");
       if (entry.record.state === "running" && !(await this.#isAbandoned(entry, options.signal))) continue;
       const lease = await this.#records.run(entry).catch(throwUnsent);
       if (lease !== undefined) return this.#continue(lease, input, options);
@@ -252,7 +358,7 @@ export class SuspendedPrograms {
     for (;;) {
       const pointer = await this.#records.pointer(key).catch(throwUnsent);
       if (pointer === undefined) return undefined;
-      if (pointer.source !== source) throw reusedKey();
+      if (pointer.source !== source) throw suspensionError("reusedKey");
       if (pointer.outcome !== undefined) return JSON.parse(pointer.outcome) as CodeOutcome;
       // It ended without an outcome. Its calls have saved theirs, so that it can be run again.
       if (pointer.token === undefined) return undefined;
@@ -290,30 +396,27 @@ const isOver = (error: unknown): boolean =>
 const isLost = (error: unknown): boolean =>
   ToolportError.isInstance(error) && error.code === "OUTCOME_UNKNOWN";
 
-/** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
-const unknownProgram = (): SuspensionError =>
-  new SuspensionError({
+const PROBLEMS = {
+  /** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
+  unknownProgram: {
     code: "SUSPENSION_UNKNOWN",
     what: "No suspended program with this token waits for this principal",
     next: "It may be used, expired or of another principal; run the program again",
-    outcome: "unsent",
-  });
-
-const otherEngine = (): SuspensionError =>
-  new SuspensionError({
+  },
+  otherEngine: {
     code: "SUSPENSION_UNKNOWN",
     what: "The program was suspended by another version of the engine, which this one cannot continue",
     next: "Resume with the versions of toolport and quickjs-wasi that suspended it, or run the program again",
-    outcome: "unsent",
-  });
-
-const reusedKey = (): SuspensionError =>
-  new SuspensionError({
+  },
+  reusedKey: {
     code: "KEY_REUSED",
     what: "The key was already used for another program",
     next: "Use one key for one program only",
-    outcome: "unsent",
-  });
+  },
+} as const;
+
+const suspensionError = (problem: keyof typeof PROBLEMS): SuspensionError =>
+  new SuspensionError({ ...PROBLEMS[problem], outcome: "unsent" });
 
 /** Public names and definitions of all tools of a program. */
 async function savedTools({ servers }: ProgramApi): Promise<ProgramRecord["tools"]> {

@@ -1,8 +1,7 @@
 /** The program of a worker thread: runs programs of a model, one after the other, each in a new VM. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type CodeProgram, crashed, type ProgramEnd } from "../code-executor.js";
-import { ProgramVm } from "./program-vm.js";
-import { prepareVm, type ReadyVm } from "./ready-vm.js";
+import { ProgramVm, prepareVm, type ReadyVm } from "./program-vm.js";
 import { type FromWorker, ThreadState, type ToWorker, type WorkerSettings } from "./thread-link.js";
 
 const host = parentPort!;

@@ -1,5 +1,5 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
-import type { StateError } from "../../errors/toolport-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import type { Store, StoredRecord } from "../../state/store.js";
 import { sha256 } from "../../util/text.js";
 import { sleep, unrefTimer } from "../../util/timers.js";
@@ -147,8 +147,9 @@ interface RecordKind<Held extends TokenRecord> {
   isRecord(value: unknown): value is Held;
   /** The value leads from a token to the record under a key of the caller. Without it, there are no records under such keys. */
   isPointer?(value: unknown): value is { readonly pointsTo: string };
-  /** The error for a value that something other than Toolport has written. */
-  corrupt(): StateError;
+  /** What a record is, and what to do without it, for the error about a record that something other than Toolport has written. */
+  readonly noun: string;
+  readonly again: string;
 }
 
 /** The records of one kind and one user, sealed and found by their tokens. Those with a key of the caller are under that key. */
@@ -220,7 +221,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
   /** Throws for a record that was not sealed with the store's key: something other than Toolport has written it. */
   async get(key: string): Promise<StoredRecord | undefined> {
     const stored = await this.store.get(key);
-    if (stored !== undefined && this.store.sealed === true && !stored.sealed) throw this.#kind.corrupt();
+    if (stored !== undefined && this.store.sealed === true && !stored.sealed) throw this.corrupt();
     return stored;
   }
 
@@ -233,16 +234,26 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
     return key.startsWith(`${this.prefix}key-`);
   }
 
+  corrupt(): StateError {
+    const { noun, again } = this.#kind;
+    return new StateError({
+      code: "CORRUPT",
+      what: `A ${noun} in the store was changed by something other than Toolport`,
+      next: `${again}, and find out who writes to the store`,
+      outcome: "unsent",
+    });
+  }
+
   async #read(key: string, follow: "direct" | "pointers"): Promise<FoundHeld<Held> | undefined> {
     const stored = await this.get(key);
     if (stored === undefined) return undefined;
     const { value, version } = stored;
-    const { isPointer, isRecord, corrupt } = this.#kind;
+    const { isPointer, isRecord } = this.#kind;
     if (isPointer?.(value)) {
-      if (!this.isKeyed({ key: value.pointsTo })) throw corrupt();
+      if (!this.isKeyed({ key: value.pointsTo })) throw this.corrupt();
       return follow === "pointers" ? this.read(value.pointsTo) : undefined;
     }
-    if (!isRecord(value)) throw corrupt();
+    if (!isRecord(value)) throw this.corrupt();
     return { key, version, record: value };
   }
 }

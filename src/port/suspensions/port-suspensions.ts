@@ -40,16 +40,17 @@ import {
 import { type HeldRecord, isAbandoned } from "./held-record.js";
 import {
   changedTool,
+  type FoundRecord,
   namesOf,
   notOffered,
   type SavedCallOptions,
   type SuspensionRecord,
+  SuspensionRecords,
   savedError,
   suspensionError,
   toSuspended,
   unknownOutcome,
-} from "./suspension-record.js";
-import { type FoundRecord, SuspensionRecords } from "./suspension-records.js";
+} from "./suspension-records.js";
 
 export interface SuspendableCall {
   readonly name: string;
