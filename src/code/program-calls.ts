@@ -62,7 +62,6 @@ interface WaitingCall {
 }
 
 export class ProgramCalls {
-  readonly #plan: ProgramCallsPlan;
   readonly #records: CallRecord[] = [];
   readonly #abort = new AbortController();
   readonly #waiting: WaitingCall[] = [];
@@ -70,8 +69,10 @@ export class ProgramCalls {
   #running = 0;
 
   /** @param earlier what is known about the calls before the program was suspended */
-  constructor(plan: ProgramCallsPlan, earlier: readonly CodeCall[] = []) {
-    this.#plan = plan;
+  constructor(
+    readonly plan: ProgramCallsPlan,
+    earlier: readonly CodeCall[] = [],
+  ) {
     this.#records.push(...earlier.map((record) => ({ ...record })));
   }
 
@@ -110,11 +111,11 @@ export class ProgramCalls {
   }
 
   start(call: ProgramCall): void {
-    const tool = this.#plan.toolOf(call.server, call.tool);
+    const tool = this.plan.toolOf(call.server, call.tool);
     const name = tool?.name ?? `${call.server}.${call.tool}`;
-    const { calls } = this.#plan.limits;
+    const { calls } = this.plan.limits;
     if (this.#records.length >= calls)
-      return void this.#plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
+      return void this.plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
     // Unsent until its turn, unknown until it is over.
     const record: CallRecord = { tool: name, ok: false, outcome: "unsent", code: UNFINISHED, durationMs: 0 };
     this.#records.push(record);
@@ -137,12 +138,12 @@ export class ProgramCalls {
 
   #refuse(id: number, record: CallRecord, answer: ProgramAnswer): void {
     if ("error" in answer) record.code = answer.error.code;
-    void this.#plan.answer(id, answer);
-    this.#plan.onFinished({ ...record });
+    void this.plan.answer(id, answer);
+    this.plan.onFinished({ ...record });
   }
 
   #next(): void {
-    while (this.#running < this.#plan.limits.parallel && this.#waiting.length > 0)
+    while (this.#running < this.plan.limits.parallel && this.#waiting.length > 0)
       void this.#run(this.#waiting.shift()!);
   }
 
@@ -156,19 +157,19 @@ export class ProgramCalls {
 
   /** Resolves when the program has taken the answer. Keeps no result until then. */
   async #callAndAnswer({ id, tool, args, record }: WaitingCall): Promise<void> {
-    const { options, keepText } = this.#plan;
+    const { options, keepText } = this.plan;
     const { signal } = this.#abort;
     const startedAt = performance.now();
     record.outcome = "unknown";
     let answer: ProgramAnswer;
     let outcome: CodeCall["outcome"];
     try {
-      const result = await this.#plan.call(tool.name, args, { ...options, signal }, id);
+      const result = await this.plan.call(tool.name, args, { ...options, signal }, id);
       if (isSuspended(result)) {
         record.code = SUSPENDED;
         record.outcome = "unsent";
         this.#suspended.set(id, { id, tool: tool.name, args, suspended: result });
-        if (!signal.aborted) this.#plan.onSuspended();
+        if (!signal.aborted) this.plan.onSuspended();
         return;
       }
       answer = toAnswer(result, tool, keepText);
@@ -182,8 +183,8 @@ export class ProgramCalls {
     record.ok = !("error" in answer);
     record.code = "error" in answer ? answer.error.code : undefined;
     record.outcome = record.code === TOOL_FAILED ? undefined : outcome;
-    const taken = this.#plan.answer(id, answer);
-    this.#plan.onFinished({ ...record });
+    const taken = this.plan.answer(id, answer);
+    this.plan.onFinished({ ...record });
     return taken;
   }
 }

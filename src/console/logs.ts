@@ -63,12 +63,9 @@ export type CallSummary = ReturnType<CallLog["list"]>[number];
 
 export class CallLog {
   readonly #calls = new BoundedLog<LoggedCall>(200, 32_000_000, { isDiscarded: true, result: undefined });
-  readonly #principal: string | undefined;
 
   /** @param principal the user of the console: calls of other users are listed, but cannot be replayed */
-  constructor(principal: string | undefined) {
-    this.#principal = principal;
-  }
+  constructor(readonly principal: string | undefined) {}
 
   /** Records an event and returns the updated summary of its call. */
   add(news: Start | End): CallSummary | undefined {
@@ -167,7 +164,7 @@ export class CallLog {
   }
 
   #canReplay({ start, isDiscarded }: LoggedCall): boolean {
-    const isOurs = start.principal === this.#principal;
+    const isOurs = start.principal === this.principal;
     return isOurs && !isDiscarded && ["tool", "prompt", "resource"].includes(start.kind);
   }
 }
@@ -256,13 +253,10 @@ export class TrafficLog {
   #logged = newTraffic();
   /** By server, direction and id. */
   readonly #open = new BoundedMap<string, { readonly method: string; readonly at: number }>(MAX_OPEN);
-  readonly #onEntry: (entry: TrafficEntry) => void;
   #last = 0;
 
   /** @param onEntry called for every new entry */
-  constructor(onEntry: (entry: TrafficEntry) => void) {
-    this.#onEntry = onEntry;
-  }
+  constructor(readonly onEntry: (entry: TrafficEntry) => void) {}
 
   addMessage({ server, direction, message, redact }: ToolportEvents["message"]): void {
     // One message may be a batch of several.
@@ -330,7 +324,7 @@ export class TrafficLog {
     const entry = { ...facts, id: ++this.#last, at: Date.now(), size };
     const logged = { entry, content: isTooLarge ? "Too large to keep" : content, redact, weight: 0 };
     this.#logged.add(entry.id, logged, isTooLarge ? 0 : size);
-    this.#onEntry(entry);
+    this.onEntry(entry);
   }
 }
 
@@ -359,12 +353,9 @@ interface ServerRecord {
 
 export class ServerHistory {
   readonly #servers = new Map<string, ServerRecord>();
-  readonly #now: () => number;
 
   /** @param now milliseconds since 1970 */
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
-  }
+  constructor(readonly now: () => number = Date.now) {}
 
   /** Counts every attempt at the server that it was sent to. */
   addCall(news: ToolportEvents["call"]): void {
@@ -375,7 +366,7 @@ export class ServerHistory {
       if (error === undefined) record.samples.push(durationMs);
       if (record.samples.length > MAX_SAMPLES) record.samples.shift();
       if (news.outcome === "suspended") continue;
-      const at = Math.floor(this.#now() / MINUTE_MS);
+      const at = Math.floor(this.now() / MINUTE_MS);
       const slot = record.minutes[at % MINUTES];
       const minute = slot?.at === at ? slot : { at, calls: 0, errors: 0, totalMs: 0 };
       record.minutes[at % MINUTES] = minute;
@@ -390,8 +381,8 @@ export class ServerHistory {
   addState(server: string, state: string): void {
     const record = this.#record(server);
     if (record === undefined) return;
-    record.states.push({ at: this.#now(), state });
-    const start = this.#now() - MINUTES * MINUTE_MS;
+    record.states.push({ at: this.now(), state });
+    const start = this.now() - MINUTES * MINUTE_MS;
     // Keep the state in which the hour began.
     const first = record.states.findLastIndex(({ at }) => at <= start);
     record.states = record.states.slice(Math.max(first, 0)).slice(-MAX_STATES);
@@ -406,7 +397,7 @@ export class ServerHistory {
   }
 
   view() {
-    const last = Math.floor(this.#now() / MINUTE_MS);
+    const last = Math.floor(this.now() / MINUTE_MS);
     const servers = [...this.#servers].map(([name, record]) => [name, toView(record, last)] as const);
     /** `until`: the end of the last minute. */
     return { until: (last + 1) * MINUTE_MS, servers: Object.fromEntries(servers) };

@@ -67,7 +67,6 @@ export class Observer {
   readonly runs = new ConsoleRuns();
   readonly toolport: Toolport;
   readonly questions: ServerQuestions | undefined;
-  readonly #options: ObserverOptions;
   readonly #principal: string | undefined;
   readonly #activity: ActivityView[] = [];
   readonly #stops: (() => void)[];
@@ -76,9 +75,8 @@ export class Observer {
   #entries = 0;
   #catalogVersion = 1;
 
-  constructor(options: ObserverOptions) {
+  constructor(readonly options: ObserverOptions) {
     const { toolport, questions } = options;
-    this.#options = options;
     this.toolport = toolport;
     this.questions = questions;
     this.#principal = toolport.snapshot().principal ?? undefined;
@@ -116,7 +114,7 @@ export class Observer {
   }
 
   state() {
-    const { sources, hasStore } = this.#options;
+    const { sources, hasStore } = this.options;
     const { principal, servers } = this.toolport.snapshot();
     return {
       principal,
@@ -268,7 +266,6 @@ const MAX_TRAFFIC = 200;
 export class EventFeed {
   readonly #pages = new Map<ServerResponse, { missed: number }>();
   readonly #bucket = new TokenBucket({ capacity: PER_SECOND, perSecond: PER_SECOND });
-  readonly #state: () => ConsoleEvent;
   readonly #timers = new Set<NodeJS.Timeout>();
   #stateTimer: NodeJS.Timeout | undefined;
   #trafficTimer: NodeJS.Timeout | undefined;
@@ -276,8 +273,7 @@ export class EventFeed {
   #skipped = 0;
 
   /** @param state returns the current state */
-  constructor(state: () => ConsoleEvent) {
-    this.#state = state;
+  constructor(readonly state: () => ConsoleEvent) {
     const every = (ms: number, run: () => void) => this.#timers.add(setInterval(run, ms).unref());
     every(HEARTBEAT_MS, () => this.#send({ type: "heartbeat" }));
     every(MISSED_MS, () => this.#reportMissed());
@@ -293,7 +289,7 @@ export class EventFeed {
     this.#pages.set(response, { missed: 0 });
     response.once("close", () => this.#pages.delete(response));
     response.writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" });
-    for (const event of [hello, this.#state()]) response.write(toLine(event));
+    for (const event of [hello, this.state()]) response.write(toLine(event));
     return true;
   }
 
@@ -309,7 +305,7 @@ export class EventFeed {
     if (this.#pages.size === 0 || this.#stateTimer !== undefined) return;
     this.#stateTimer = setTimeout(() => {
       this.#stateTimer = undefined;
-      this.#send(this.#state());
+      this.#send(this.state());
     }, STATE_MS).unref();
   }
 
@@ -349,7 +345,7 @@ export class EventFeed {
     for (const [response, page] of this.#pages) {
       if (page.missed === 0 || response.writableLength > MAX_WAITING_BYTES) continue;
       response.write(toLine({ type: "missed", count: page.missed }));
-      response.write(toLine(this.#state()));
+      response.write(toLine(this.state()));
       page.missed = 0;
     }
   }

@@ -42,15 +42,13 @@ interface Program {
 }
 
 export class Programs {
-  readonly #observer: Observer;
   readonly #programs = new BoundedMap<number, Program>(MAX_PROGRAMS);
   readonly #stop: () => void;
   #code: Promise<CodeMode> | undefined;
   #count = 0;
   #news: NodeJS.Timeout | undefined;
 
-  constructor(observer: Observer) {
-    this.#observer = observer;
+  constructor(readonly observer: Observer) {
     this.#stop = watchPrograms(observer.toolport, (started) => this.#add(started));
   }
 
@@ -67,7 +65,7 @@ export class Programs {
         if (source.length > MAX_TEXT)
           throw new BadRequest(413, `The program is longer than ${MAX_TEXT} characters`);
         const code = await this.#open(body["consent"]);
-        await this.#observer.runs.run(run, signal, (context) =>
+        await this.observer.runs.run(run, signal, (context) =>
           code.execute(source, { signal: context.controller.signal, context }),
         );
       },
@@ -86,7 +84,7 @@ export class Programs {
 
   /** Code mode connects every server of the port, so the user has to agree to all their commands. */
   #open(agreed: unknown): Promise<CodeMode> {
-    const { toolport, consent } = this.#observer;
+    const { toolport, consent } = this.observer;
     consent.require(Object.keys(toolport.snapshot().servers), agreed);
     this.#code ??= import("../code/create-code-mode.js").then(({ createCodeMode }) =>
       createCodeMode(toolport),
@@ -136,7 +134,7 @@ export class Programs {
   #changed(): void {
     this.#news ??= setTimeout(() => {
       this.#news = undefined;
-      this.#observer.feed.publish({ type: "programs" });
+      this.observer.feed.publish({ type: "programs" });
     }, NEWS_MS).unref();
   }
 }

@@ -163,14 +163,12 @@ interface LiveProgram
     Pick<SuspendSettings, "requireDurable"> {}
 
 export class SuspendedPrograms {
-  readonly #parts: SuspendedProgramsParts;
   readonly #records: ProgramRecords;
   readonly #forgetCalls: (keys: readonly string[]) => Promise<void>;
 
-  constructor(parts: SuspendedProgramsParts) {
+  constructor(readonly parts: SuspendedProgramsParts) {
     const state = portOf(parts.toolport)?.state;
     if (state === undefined) throw notOffered("The object with the tools is not of createToolport");
-    this.#parts = parts;
     this.#records = new ProgramRecords(state);
     this.#forgetCalls = state.forgetCalls;
   }
@@ -189,7 +187,7 @@ export class SuspendedPrograms {
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
     const program = { ...wish, source, limits, key, run: key ?? globalThis.crypto.randomUUID() };
-    const { api, inSpan, run } = this.#parts;
+    const { api, inSpan, run } = this.parts;
     const outcome = await inSpan(() => run({ source, limits, options, api, call: this.#caller(program) }));
     return this.#finish(program, outcome);
   }
@@ -199,8 +197,7 @@ export class SuspendedPrograms {
     for (;;) {
       const entry = await this.#records.find(token).catch(throwUnsent);
       if (entry === undefined) throw suspensionError("unknownProgram");
-      if (entry.record.executor !== (this.#parts.executor.version ?? ""))
-        throw suspensionError("otherEngine");
+      if (entry.record.executor !== (this.parts.executor.version ?? "")) throw suspensionError("otherEngine");
       if (entry.record.state === "running" && !(await this.#isAbandoned(entry, options.signal))) continue;
       const lease = await this.#records.run(entry).catch(throwUnsent);
       if (lease !== undefined) return this.#continue(lease, input, options);
@@ -219,7 +216,7 @@ export class SuspendedPrograms {
     const { record } = held;
     const program = { ...record, requireDurable: false };
     try {
-      const outcome = await this.#parts.inSpan(() => this.#decide(program, { record, input, options }));
+      const outcome = await this.parts.inSpan(() => this.#decide(program, { record, input, options }));
       return await this.#finish(program, outcome, held);
     } catch (error) {
       // The image is as it was, and calls that were made have their results saved: the same token works again.
@@ -246,11 +243,11 @@ export class SuspendedPrograms {
       };
     }
     const call = this.#caller(program);
-    return this.#parts.run({
+    return this.parts.run({
       source,
       limits,
       options,
-      api: savedApi(this.#parts.api, tools),
+      api: savedApi(this.parts.api, tools),
       earlier,
       call: (name, args, callOptions, id) =>
         id === first.id ? answer.result() : call(name, args, callOptions, id),
@@ -266,7 +263,7 @@ export class SuspendedPrograms {
     { id, tool, args, token }: PendingCall,
     { program, input, options }: { program: LiveProgram; input: ResumeInput; options: ResumeOptions },
   ): Promise<{ suspended?: undefined; result: () => Promise<ToolResult> } | { suspended: Suspended }> {
-    const { toolport } = this.#parts;
+    const { toolport } = this.parts;
     const { signal, context, headers } = options;
     const common = { signal, context, headers };
     try {
@@ -285,7 +282,7 @@ export class SuspendedPrograms {
 
   /** Makes the calls of a program, each at most once. */
   #caller(program: LiveProgram): NonNullable<RunPlan["call"]> {
-    const { toolport, api } = this.#parts;
+    const { toolport, api } = this.parts;
     const saved =
       program.tools &&
       new Map(
@@ -320,7 +317,7 @@ export class SuspendedPrograms {
     { suspended, pending, image, calls, logs, cpuMs, timeMs }: PausedProgram["paused"],
     held: HeldRecord<ProgramRecord> | undefined,
   ): Promise<CodeSuspended> {
-    const { executor, api } = this.#parts;
+    const { executor, api } = this.parts;
     const { token: _, ...waitsFor } = suspended;
     const record: ProgramRecord = {
       format: 1,

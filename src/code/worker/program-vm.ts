@@ -138,9 +138,6 @@ const textOf = (handle: JSValueHandle | undefined): string | undefined =>
   handle?.isString ? handle.toString() : undefined;
 
 export class ProgramVm {
-  readonly #program: CodeProgram;
-  readonly #listener: VmListener;
-  readonly #thread: ThreadState;
   #vm!: QuickJS;
   #hooks!: VmHooks;
   #api!: JSValueHandle;
@@ -157,10 +154,11 @@ export class ProgramVm {
   #thrown: Thrown | undefined;
   #value: { readonly json: string | undefined } | { readonly size: number } | undefined;
 
-  private constructor(program: CodeProgram, listener: VmListener, thread: ThreadState) {
-    this.#program = program;
-    this.#listener = listener;
-    this.#thread = thread;
+  private constructor(
+    readonly program: CodeProgram,
+    readonly listener: VmListener,
+    readonly thread: ThreadState,
+  ) {
     this.#usedMs = program.usedCpuMs ?? 0;
     this.#outputLeft = program.limits.outputBytes;
   }
@@ -180,7 +178,7 @@ export class ProgramVm {
   }
 
   async #begin({ wasm, ready }: VmSource): Promise<void> {
-    const { memoryBytes } = this.#program.limits;
+    const { memoryBytes } = this.program.limits;
     try {
       const opened = ready?.memoryBytes === memoryBytes ? ready : await createVm(wasm, memoryBytes);
       this.#vm = opened.vm;
@@ -190,14 +188,14 @@ export class ProgramVm {
     } catch (error) {
       return this.#end(engineFailure(error));
     }
-    this.#listener.onRunning();
+    this.listener.onRunning();
     let parsed: ParsedProgram | ProgramSyntaxError;
     try {
       parsed = await this.#parse();
     } catch (error) {
-      return this.#end(isTimeout(error) ? cpuLimit(this.#program.limits.cpuMs) : engineFailure(error));
+      return this.#end(isTimeout(error) ? cpuLimit(this.program.limits.cpuMs) : engineFailure(error));
     }
-    if (this.#thread.isStopRequested) return this.stop();
+    if (this.thread.isStopRequested) return this.stop();
     if ("message" in parsed) {
       const { message, line, column } = parsed;
       return this.#end({ code: "SYNTAX", name: "SyntaxError", message, line, column });
@@ -210,7 +208,7 @@ export class ProgramVm {
 
   /** JavaScript, or TypeScript if that fails. `sucrase` is loaded only then. Both parsers use the time of the program. */
   async #parse(): Promise<ParsedProgram | ProgramSyntaxError> {
-    const { source } = this.#program;
+    const { source } = this.program;
     const compile = (code: string) =>
       this.#inVm(() => this.#vm.evalCode(code, FILE, EvalFlags.COMPILE_ONLY).dispose());
     const plain = this.#compute(() => parseJavaScript(source, compile));
@@ -221,7 +219,7 @@ export class ProgramVm {
   }
 
   get #leftMs(): number {
-    return this.#program.limits.cpuMs - this.cpuMs;
+    return this.program.limits.cpuMs - this.cpuMs;
   }
 
   /** Runs code whose time counts as that of the program. */
@@ -238,7 +236,7 @@ export class ProgramVm {
   /** Not part of the program's time. */
   #openGuest(guest: JSValueHandle): void {
     const vm = this.#vm;
-    const { tools, limits } = this.#program;
+    const { tools, limits } = this.program;
     const members = JSON.stringify({ names: Object.keys(tools), tools: Object.values(tools) });
     this.#api = vm.callFunction(
       guest,
@@ -254,10 +252,7 @@ export class ProgramVm {
   async #continue(wasm: CompiledWasm, image: Uint8Array): Promise<void> {
     const { header, snapshot } = readImage(image);
     this.#hooks = { isDue: this.#interrupt };
-    const vm = await QuickJS.restore(
-      snapshot,
-      vmOptions(wasm, this.#program.limits.memoryBytes, this.#hooks),
-    );
+    const vm = await QuickJS.restore(snapshot, vmOptions(wasm, this.program.limits.memoryBytes, this.#hooks));
     this.#vm = vm;
     for (const [name, callback] of Object.entries(this.#callbacks())) vm.registerHostCallback(name, callback);
     this.#api = vm.importHandle(header.api);
@@ -266,8 +261,8 @@ export class ProgramVm {
     this.#outputLeft = header.outputLeft;
     this.#outputMissing = header.outputMissing;
     this.#isTypeScript = header.isTypeScript;
-    if (this.#thread.isStopRequested) return this.stop();
-    this.#listener.onRunning();
+    if (this.thread.isStopRequested) return this.stop();
+    this.listener.onRunning();
     await this.#enter(() => {});
   }
 
@@ -328,21 +323,21 @@ export class ProgramVm {
 
   /** Runs the engine: the thread can be ended meanwhile. */
   #inVm<Result>(run: () => Result): Result {
-    this.#thread.rest();
+    this.thread.rest();
     try {
       return run();
     } finally {
-      this.#thread.wake();
+      this.thread.wake();
     }
   }
 
   /** Runs a function of the worker that the engine calls. */
   #inHost<Result>(run: () => Result): Result {
-    this.#thread.wake();
+    this.thread.wake();
     try {
       return run();
     } finally {
-      this.#thread.rest();
+      this.thread.rest();
     }
   }
 
@@ -355,13 +350,13 @@ export class ProgramVm {
     });
 
   #isDue(): boolean {
-    if (this.#dueSince === undefined && (this.#thread.isStopRequested || this.#isLate()))
+    if (this.#dueSince === undefined && (this.thread.isStopRequested || this.#isLate()))
       this.#dueSince = performance.now();
     return this.#dueSince !== undefined;
   }
 
   #isLate(): boolean {
-    return this.cpuMs > this.#program.limits.cpuMs;
+    return this.cpuMs > this.program.limits.cpuMs;
   }
 
   /** The functions of the worker that the guest calls. Their names are part of images. */
@@ -370,7 +365,7 @@ export class ProgramVm {
       (callback: (...args: JSValueHandle[]) => JSValueHandle | undefined) =>
       (...args: JSValueHandle[]) =>
         this.#inHost(() => {
-          if (this.#isDue() && performance.now() - this.#dueSince! > PARK_MS) this.#thread.park();
+          if (this.#isDue() && performance.now() - this.#dueSince! > PARK_MS) this.thread.park();
           return callback(...args) ?? this.#vm.undefined;
         });
     return {
@@ -382,7 +377,7 @@ export class ProgramVm {
         const number = id!.toNumber();
         this.#pending.add(number);
         const { line } = positionIn(textOf(stack) ?? "");
-        this.#listener.onCall({
+        this.listener.onCall({
           id: number,
           server: server!.toString(),
           tool: tool!.toString(),
@@ -408,12 +403,12 @@ export class ProgramVm {
         ? line
         : new TextDecoder().decode(bytes.subarray(0, this.#outputLeft), { stream: true });
       this.#outputLeft -= bytes.length + 1;
-      this.#listener.onLog(part);
+      this.listener.onLog(part);
       if (part.length === length) return;
       this.#outputLeft = 0;
       this.#outputMissing += length - part.length;
     } else this.#outputMissing += length;
-    this.#listener.onCut();
+    this.listener.onCut();
   }
 
   #finish(kind: string, [first, ...rest]: (string | undefined)[]): void {
@@ -443,7 +438,7 @@ export class ProgramVm {
   async #report(failure: unknown): Promise<void> {
     const value = this.#value;
     if (this.#dueSince !== undefined)
-      return this.#end(this.#isLate() ? cpuLimit(this.#program.limits.cpuMs) : stopped());
+      return this.#end(this.#isLate() ? cpuLimit(this.program.limits.cpuMs) : stopped());
     if (value !== undefined) return this.#endWith(value);
     if (this.#thrown !== undefined) {
       // Answers that arrive meanwhile must not run the program again.
@@ -451,14 +446,14 @@ export class ProgramVm {
       return this.#end(await this.#describe(this.#thrown));
     }
     if (failure !== undefined) return this.#end(engineFailure(failure));
-    if (this.#pending.size > 0) return this.#listener.onWait([...this.#pending]);
+    if (this.#pending.size > 0) return this.listener.onWait([...this.#pending]);
     // The guest reports every end, unless it has no memory left for that.
     if (this.#main?.promiseState !== 0) return this.#end(memoryLimit());
     this.#end(stuck());
   }
 
   #endWith(value: { readonly json: string | undefined } | { readonly size: number }): void {
-    const { resultBytes } = this.#program.limits;
+    const { resultBytes } = this.program.limits;
     const size = "size" in value ? value.size : Buffer.byteLength(value.json ?? "");
     if ("json" in value && size <= resultBytes) return this.#close({ value: value.json, cpuMs: this.cpuMs });
     const message = `The result has ${size} bytes as JSON; the limit is ${resultBytes}`;
@@ -475,9 +470,9 @@ export class ProgramVm {
     const position = positionIn(stack);
     const transform = this.#isTypeScript ? await loadSucrase() : undefined;
     if (transform === undefined) return position;
-    return positionInSource(this.#program.source, position, {
+    return positionInSource(this.program.source, position, {
       transform,
-      limitMs: this.#program.limits.cpuMs,
+      limitMs: this.program.limits.cpuMs,
     });
   }
 
@@ -488,8 +483,8 @@ export class ProgramVm {
   #close(end: ProgramEnd): void {
     this.#hasEnded = true;
     if (this.#outputMissing > 0)
-      this.#listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
-    this.#listener.onEnd(end);
+      this.listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
+    this.listener.onEnd(end);
   }
 }
 

@@ -63,15 +63,16 @@ export async function isAbandoned<Held extends LeasedRecord>(
 
 /** A record that this process holds. Its lease is renewed until the record is written or deleted. */
 export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
-  readonly #access: RecordAccess<Held>;
   #found: FoundHeld<Held>;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewing: Promise<void> = Promise.resolve();
   /** The store failed during a renewal, which it may have written. */
   #isVersionUnsure = false;
 
-  constructor(access: RecordAccess<Held>, found: FoundHeld<Held>) {
-    this.#access = access;
+  constructor(
+    readonly access: RecordAccess<Held>,
+    found: FoundHeld<Held>,
+  ) {
     this.#found = found;
     this.#timer = unrefTimer(setInterval(() => this.#renew(), RENEW_MS));
   }
@@ -88,12 +89,12 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
   async replace(record: Held): Promise<boolean> {
     await this.#release();
     const next = { ...record, leaseUntil: undefined, holder: undefined };
-    return (await this.#access.put(this.key, next, this.#found.version)) !== undefined;
+    return (await this.access.put(this.key, next, this.#found.version)) !== undefined;
   }
 
   async delete(): Promise<boolean> {
     await this.#release();
-    return this.#access.delete(this.key, this.#found.version);
+    return this.access.delete(this.key, this.#found.version);
   }
 
   /** Stops the renewals. Others notice when the lease is over. */
@@ -109,7 +110,7 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
   }
 
   async #findVersion(): Promise<void> {
-    const found = await this.#access.read(this.key);
+    const found = await this.access.read(this.key);
     this.#isVersionUnsure = false;
     if (found?.record.holder === this.record.holder)
       this.#found = { ...this.#found, version: found!.version };
@@ -122,7 +123,7 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
         if (this.#timer === undefined) return;
         if (this.#isVersionUnsure) await this.#findVersion();
         const record = withLease(this.record);
-        const version = await this.#access.put(key, record, this.#found.version);
+        const version = await this.access.put(key, record, this.#found.version);
         if (version !== undefined) this.#found = { key, version, record };
         else clearInterval(this.#timer);
       })
@@ -154,26 +155,22 @@ interface RecordKind<Held extends TokenRecord> {
 
 /** The records of one kind and one user, sealed and found by their tokens. Those with a key of the caller are under that key. */
 export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held> {
-  readonly store: Store;
-  readonly prefix: string;
-  readonly #kind: RecordKind<Held>;
-
-  constructor(store: Store, prefix: string, kind: RecordKind<Held>) {
-    this.store = store;
-    this.prefix = prefix;
-    this.#kind = kind;
-  }
+  constructor(
+    readonly store: Store,
+    readonly prefix: string,
+    readonly kind: RecordKind<Held>,
+  ) {}
 
   /** A new token: 256 random bits. */
   createToken(): string {
     const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
     const text = btoa(String.fromCharCode(...bytes));
-    return `${this.#kind.tokenPrefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+    return `${this.kind.tokenPrefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
   }
 
   /** Undefined for a token that is wrong, used, expired or of another user. */
   async find(token: unknown): Promise<FoundHeld<Held> | undefined> {
-    const { tokenPrefix } = this.#kind;
+    const { tokenPrefix } = this.kind;
     if (typeof token !== "string" || !token.startsWith(tokenPrefix)) return undefined;
     if (!/^[\w-]{43}$/.test(token.slice(tokenPrefix.length))) return undefined;
     const entry = await this.#read(await this.keyOfToken(token), "pointers");
@@ -188,7 +185,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
    */
   async waiting(onFailure: (error: unknown) => void): Promise<Held[]> {
     const listed = await this.store.list(this.prefix);
-    const keys = this.#kind.isPointer === undefined ? listed.filter((key) => !this.isKeyed({ key })) : listed;
+    const keys = this.kind.isPointer === undefined ? listed.filter((key) => !this.isKeyed({ key })) : listed;
     const entries = await Promise.all(keys.map((key) => this.read(key).catch(onFailure)));
     return entries.flatMap((entry) =>
       entry?.record.state === "waiting" && isLive(entry) ? [entry.record] : [],
@@ -235,7 +232,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
   }
 
   corrupt(): StateError {
-    const { noun, again } = this.#kind;
+    const { noun, again } = this.kind;
     return new StateError({
       code: "CORRUPT",
       what: `A ${noun} in the store was changed by something other than Toolport`,
@@ -248,7 +245,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
     const stored = await this.get(key);
     if (stored === undefined) return undefined;
     const { value, version } = stored;
-    const { isPointer, isRecord } = this.#kind;
+    const { isPointer, isRecord } = this.kind;
     if (isPointer?.(value)) {
       if (!this.isKeyed({ key: value.pointsTo })) throw this.corrupt();
       return follow === "pointers" ? this.read(value.pointsTo) : undefined;

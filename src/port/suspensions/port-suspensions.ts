@@ -65,11 +65,9 @@ type Stage = "unsent" | "sending" | "begun";
 const checkedStores = new WeakSet<Store>();
 
 export class PortSuspensions {
-  readonly #port: PortCore;
   readonly #records: SuspensionRecords;
 
-  constructor(port: PortCore) {
-    this.#port = port;
+  constructor(readonly port: PortCore) {
     this.#records = new SuspensionRecords(port.parts.settings.store, port.principal?.name);
   }
 
@@ -149,7 +147,7 @@ export class PortSuspensions {
     const onFailure = (error: unknown) => {
       // A record that was changed in the store does not hide the others.
       if (!(error instanceof StateError) || error.code !== "CORRUPT") throw error;
-      this.#port.parts.warn(undefined, error.message);
+      this.port.parts.warn(undefined, error.message);
     };
     const waiting = await this.#records.waiting(onFailure).catch(throwUnsent);
     return waiting.sort((a, b) => a.createdAt - b.createdAt).map(toSuspended);
@@ -194,7 +192,7 @@ export class PortSuspensions {
   }
 
   #isSameCall(record: SuspensionRecord, { name, args, options }: SuspendableCall): boolean {
-    const config = this.#port.pool.get(record.server)?.config;
+    const config = this.port.pool.get(record.server)?.config;
     const isSameServer = config === undefined || serverIdentity(config) === record.identity;
     const sentBefore = canonicalJson([record.given, record.options.added ?? null]);
     return (
@@ -205,7 +203,7 @@ export class PortSuspensions {
   /** Waits while another process sends the call. True if that process is gone. */
   #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
     const reload = () => {
-      this.#port.assertOpen();
+      this.port.assertOpen();
       return this.#records.read(found.key).catch(throwUnsent);
     };
     return isAbandoned(found, reload, signal);
@@ -268,12 +266,12 @@ export class PortSuspensions {
     { name, args, options }: SuspendableCall,
     wish: SuspendWish,
   ): Promise<{ record: SuspensionRecord; entry?: CatalogEntry | undefined; pause?: Pause | undefined }> {
-    const { catalog, pool } = this.#port;
+    const { catalog, pool } = this.port;
     let entry: CatalogEntry | undefined;
     let pause: Pause | undefined;
     let server: string;
     try {
-      entry = catalog.entry(name) ?? (await this.#port.findTool(name, options));
+      entry = catalog.entry(name) ?? (await this.port.findTool(name, options));
       server = entry.info.server;
     } catch (error) {
       pause = loginPause({ suspension: { reasons: wish.reasons } }, asUnsent(error));
@@ -284,7 +282,7 @@ export class PortSuspensions {
     const record: SuspensionRecord = {
       format: 1,
       state: "sending",
-      principal: this.#port.principal?.name ?? null,
+      principal: this.port.principal?.name ?? null,
       server,
       identity: serverIdentity(pool.require(server).config),
       tool: name,
@@ -302,19 +300,19 @@ export class PortSuspensions {
 
   /** The tool of a suspended call, on its own server; undefined if the user still has to log in. Throws before anything is sent. */
   async #entryOf(record: SuspensionRecord, options: SuspendCallOptions): Promise<CatalogEntry | undefined> {
-    const { pool, catalog, parts } = this.#port;
+    const { pool, catalog, parts } = this.port;
     const { pause } = record;
     const connection = pool.get(record.server);
     if (connection === undefined || serverIdentity(connection.config) !== record.identity)
       throw suspensionError("movedServer", record);
     const wait = { signal: options.signal, timeoutMs: options.timeoutMs ?? parts.settings.timeoutMs };
     try {
-      await this.#port.bringUp([connection], wait);
+      await this.port.bringUp([connection], wait);
       if (connection.current.session === undefined) await connection.current.acquire(wait);
       const entry =
         pause?.reason === "input"
           ? catalog.find(record.server, pause.sourceName)
-          : await this.#port.findTool(record.tool, wait);
+          : await this.port.findTool(record.tool, wait);
       if (entry === undefined || entry.info.server !== record.server) throw changedTool(record);
       if (record.definition !== undefined && (await definitionHash(entry.source.raw)) !== record.definition)
         throw changedTool(record);
@@ -328,10 +326,10 @@ export class PortSuspensions {
 
   /** Asks `approve` without sending the call. Undefined if no person has to decide. */
   async #approvalPause(entry: CatalogEntry, { args, options }: SuspendableCall): Promise<Pause | undefined> {
-    if (this.#port.parts.settings.approve === undefined) return undefined;
+    if (this.port.parts.settings.approve === undefined) return undefined;
     const suspension: CallSuspension = { isApprovalOnly: true };
     // The call itself will report invalid arguments and refusals.
-    const answer = await this.#port.run(entry, args, options, { suspension }).catch(() => undefined);
+    const answer = await this.port.run(entry, args, options, { suspension }).catch(() => undefined);
     return answer?.pause;
   }
 
@@ -360,7 +358,7 @@ export class PortSuspensions {
       },
     };
     try {
-      const run = this.#port.run(entry, record.given, options, { suspension, task });
+      const run = this.port.run(entry, record.given, options, { suspension, task });
       const { result, pause } = await run.catch(async (error: unknown) => {
         throw await this.#failed(error, { record, held, stage });
       });
@@ -462,7 +460,7 @@ export class PortSuspensions {
   /** The server that asks; after a fallback, another one than that of the tool. */
   async #asker(record: SuspensionRecord, { server, sourceName }: Extract<Pause, { reason: "input" }>) {
     if (server === record.server) return {};
-    const { pool, catalog } = this.#port;
+    const { pool, catalog } = this.port;
     const source = catalog.find(server, sourceName)?.source;
     return {
       server,
@@ -487,7 +485,7 @@ export class PortSuspensions {
   /** The call may run twice: its caller says so, or a trusted server. */
   #mayRepeat({ server, tool, options }: SuspensionRecord, idempotent: boolean | undefined): boolean {
     if (options.idempotent === true || idempotent === true) return true;
-    const { pool, catalog } = this.#port;
+    const { pool, catalog } = this.port;
     const annotations = catalog.entry(tool)?.info.annotations;
     const isTrusted = pool.get(server)?.config.trustAnnotations === true;
     return isTrusted && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
@@ -495,7 +493,7 @@ export class PortSuspensions {
 
   /** Throws `NOT_OFFERED` if the store cannot keep a suspended call safely. */
   async #assertOffered({ requireDurable }: SuspendWish): Promise<void> {
-    const { store } = this.#port.parts.settings;
+    const { store } = this.port.parts.settings;
     if (store.sealed === false)
       throw notOffered(
         "Calls cannot be suspended, because the store does not encrypt what it saves",
@@ -509,18 +507,18 @@ export class PortSuspensions {
     if (checkedStores.has(store)) return;
     checkedStores.add(store);
     if (!risk.isExpected)
-      this.#port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
+      this.port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
   }
 
   #warn({ server }: SuspensionRecord, error: unknown): void {
-    this.#port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
+    this.port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
   }
 
   #emit(phase: SuspensionNews["phase"], record: SuspensionRecord, answeredBy?: string): void {
     const { server, tool, pause } = record;
-    this.#port.suspensionCounts[phase] += 1;
-    const principal = this.#port.principal?.name;
-    this.#port.parts.emitter.emit("suspension", {
+    this.port.suspensionCounts[phase] += 1;
+    const principal = this.port.principal?.name;
+    this.port.parts.emitter.emit("suspension", {
       phase,
       server,
       tool,
