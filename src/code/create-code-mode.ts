@@ -156,7 +156,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     await (await ownExecutor.current?.catch(() => undefined))?.close?.();
   }
 
-  const mode = {
+  const programs = {
     execute: <Value>(source: string, given?: ExecuteOptions) =>
       track(execute(source, given)) as Promise<CodeOutcome<Value>>,
     resume: <Value>(token: string, answer?: ResumeInput, given?: ResumeOptions) =>
@@ -169,18 +169,11 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
       ),
     close,
     [Symbol.asyncDispose]: close,
-  } as unknown as CodeMode;
-  const source = createToolSource({
-    toolport,
-    discovery,
-    declareTokens,
-    limits,
-    openApi,
-    execute: (...given) => mode.execute(...given),
-    resume: (...given) => mode.resume(...given),
-  });
+  };
+  const source = createToolSource({ ...programs, toolport, discovery, declareTokens, limits, openApi });
+  const mode: CodeMode = { ...programs, ...source };
   // Adapters keep values that are too large for the model where `read_artifact` of the port finds them.
-  return givePort(Object.assign(mode, source), {
+  return givePort(mode, {
     get artifacts() {
       return portOf(toolport)?.artifacts;
     },

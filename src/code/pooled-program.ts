@@ -5,9 +5,9 @@
 import {
   type CodeProgram,
   cpuLimit,
-  crashed,
   type EndError,
   type ExecutorLimits,
+  endError,
   memoryLimit,
   type ProgramAnswer,
   type ProgramEnd,
@@ -274,7 +274,7 @@ class ThreadRun {
       onLost: (error) => this.#crash(error),
     });
     plan.thread.send({ type: "start", program });
-    this.#watch(START_MS, () => crashed("The program could not be started in time"));
+    this.#watch(START_MS, () => endError("CRASHED", "The program could not be started in time"));
   }
 
   /** Of the answers that the thread has not taken yet. */
@@ -368,7 +368,9 @@ class ThreadRun {
 
   #crash(error: unknown): void {
     const isFull = (error as { code?: unknown } | undefined)?.code === "ERR_WORKER_OUT_OF_MEMORY";
-    this.#lose(isFull ? memoryLimit() : crashed("The worker thread of the program ended unexpectedly"));
+    this.#lose(
+      isFull ? memoryLimit() : endError("CRASHED", "The worker thread of the program ended unexpectedly"),
+    );
   }
 
   #free(end: ProgramEnd): void {

@@ -1,6 +1,6 @@
 /** The program of a worker thread: runs programs of a model, one after the other, each in a new VM. */
 import { parentPort, workerData } from "node:worker_threads";
-import { type CodeProgram, crashed, type ProgramEnd } from "../code-executor.js";
+import { type CodeProgram, endError, type ProgramEnd } from "../code-executor.js";
 import { ProgramVm, prepareVm, type ReadyVm } from "./program-vm.js";
 import { type FromWorker, ThreadState, type ToWorker, type WorkerSettings } from "./thread-link.js";
 
@@ -90,7 +90,7 @@ class RunningProgram {
 
   /** The engine or the code around it failed. */
   fail(): void {
-    this.#end({ error: crashed("The worker thread of the program failed"), cpuMs: this.#cpuMs });
+    this.#end({ error: endError("CRASHED", "The worker thread of the program failed"), cpuMs: this.#cpuMs });
   }
 
   #end(end: ProgramEnd): void {

@@ -12,14 +12,13 @@ import { countContainers } from "../../util/json.js";
 import {
   type CodeProgram,
   cpuLimit,
-  crashed,
   type EndError,
+  endError,
   memoryLimit,
   type ProgramAnswer,
   type ProgramCall,
   type ProgramEnd,
   stopped,
-  stuck,
   tooLarge,
 } from "../code-executor.js";
 import { GUEST_SOURCE } from "./guest.js";
@@ -449,7 +448,7 @@ export class ProgramVm {
     if (this.#pending.size > 0) return this.listener.onWait([...this.#pending]);
     // The guest reports every end, unless it has no memory left for that.
     if (this.#main?.promiseState !== 0) return this.#end(memoryLimit());
-    this.#end(stuck());
+    this.#end(endError("STUCK", "The program waits for a promise that nothing will resolve"));
   }
 
   #endWith(value: { readonly json: string | undefined } | { readonly size: number }): void {
@@ -500,7 +499,7 @@ function engineFailure(failure: unknown): EndError {
   // The stack of the engine overflowed. It cannot continue, but the program is to blame.
   if (failure instanceof RangeError || failure instanceof JSException)
     return { code: "THROWN", name: failure.name, message };
-  return crashed("The engine that runs programs failed");
+  return endError("CRASHED", "The engine that runs programs failed");
 }
 
 /** Stored in an image beside the memory of the VM. */

@@ -96,10 +96,9 @@ export class PortSuspensions {
   async requestApproval(given: SuspendableCall): Promise<SuspendedForApproval | undefined> {
     const { wish, call } = await this.#read(given);
     if (wish.key !== undefined) {
-      const found = await this.#settledByKey(wish.key, call.options.signal);
-      if (found !== undefined) {
-        if (!this.#isSameCall(found, call)) throw suspensionError("reusedKey", found);
-        const waiting = found.state === "waiting" ? toSuspended(found) : undefined;
+      const earlier = await this.#earlier(wish.key, call);
+      if (earlier !== undefined) {
+        const waiting = earlier.record.state === "waiting" ? toSuspended(earlier.record) : undefined;
         return waiting?.reason === "approval" ? waiting : undefined;
       }
     }
@@ -123,10 +122,13 @@ export class PortSuspensions {
   }
 
   /** The record of an earlier call with the same key, when no process works on it any more. */
-  async #settledByKey(key: string, signal: AbortSignal | undefined): Promise<SuspensionRecord | undefined> {
+  async #earlier(key: string, call: SuspendableCall): Promise<FoundRecord | undefined> {
     for (;;) {
-      const found = await this.#records.findByKey(key).catch(throwUnsent);
-      if (found?.record.state !== "sending" || (await this.#isAbandoned(found, signal))) return found?.record;
+      const entry = await this.#records.findByKey(key).catch(throwUnsent);
+      if (entry === undefined) return undefined;
+      if (!this.#isSameCall(entry.record, call)) throw suspensionError("reusedKey", entry.record);
+      if (entry.record.state !== "sending" || (await this.#isAbandoned(entry, call.options.signal)))
+        return entry;
     }
   }
 
@@ -170,10 +172,9 @@ export class PortSuspensions {
   async #known(key: string, call: SuspendableCall): Promise<ToolResult | Suspended | undefined> {
     const { options } = call;
     for (;;) {
-      const found = await this.#records.findByKey(key).catch(throwUnsent);
-      if (found === undefined) return undefined;
-      const { record } = found;
-      if (!this.#isSameCall(record, call)) throw suspensionError("reusedKey", record);
+      const earlier = await this.#earlier(key, call);
+      if (earlier === undefined) return undefined;
+      const { record } = earlier;
       if (record.state === "waiting") return toSuspended(record);
       if (record.outcome !== undefined) {
         const { outcome } = record;
@@ -181,10 +182,9 @@ export class PortSuspensions {
         if ("error" in outcome) throw savedError(record, outcome.error);
         return outcome.result;
       }
-      if (record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
       if (!this.#mayRepeat(record, options.idempotent)) throw unknownOutcome(record);
       const again = await this.#find(call, { ...record, key, create: true, requireDurable: false });
-      const held = await this.#records.mark(found, again.record).catch(throwUnsent);
+      const held = await this.#records.mark(earlier, again.record).catch(throwUnsent);
       if (held === undefined) continue;
       if (again.entry === undefined) return this.#suspend(again.record, again.pause!, held);
       return this.#send(again.record, again.entry, { held, options });
