@@ -77,12 +77,13 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     const { source, options: callOptions } = plan;
     const watcher = announceProgram(toolport, { source, context: callOptions.context });
     const keepText: RunPlan["keepText"] = (...given) => portOf(toolport)?.artifacts?.keep(...given);
-    const parts = { toolport, keepText, closing: closing.signal, onChange: watcher?.changed };
+    const onChange: RunPlan["onChange"] = watcher && ((report) => watcher({ report }));
+    const parts = { toolport, keepText, closing: closing.signal, onChange };
     const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
-      watcher?.failed(error);
+      watcher?.({ error });
       throw error;
     });
-    watcher?.ended(result);
+    watcher?.({ outcome: result });
     return result;
   }
 

@@ -260,14 +260,14 @@ function reporter(onProgress: CallToolOptions["onProgress"]): (message: string) 
   return (message) => callback.call({ progress: ++progress, message });
 }
 
-/** Receives what happens to one program. Its functions must not throw. */
-interface ProgramWatcher {
-  /** A call was made or has ended, or there is a new line. */
-  changed(report: ProgramReport): void;
-  ended(outcome: CodeOutcome | PausedProgram): void;
-  /** The program was cancelled. */
-  failed(error: unknown): void;
-}
+/** What happens to a program: it made or ended a call or wrote a line, it has ended, or it was cancelled. */
+export type ProgramNews =
+  | { readonly report: ProgramReport }
+  | { readonly outcome: CodeOutcome | PausedProgram }
+  | { readonly error: unknown };
+
+/** Must not throw. */
+type ProgramWatcher = (news: ProgramNews) => void;
 
 export interface StartedProgram {
   readonly source: string;
@@ -294,12 +294,7 @@ export function announceProgram(toolport: object, program: StartedProgram): Prog
   const all = (toolport as Watched)[KEY];
   if (all === undefined || all.size === 0) return undefined;
   const watchers = [...all].map((onStart) => onStart(program));
-  const each = (tell: (watcher: ProgramWatcher) => void) => {
-    for (const watcher of watchers) tell(watcher);
-  };
-  return {
-    changed: (report) => each((watcher) => watcher.changed(report)),
-    ended: (outcome) => each((watcher) => watcher.ended(outcome)),
-    failed: (error) => each((watcher) => watcher.failed(error)),
+  return (news) => {
+    for (const watcher of watchers) watcher(news);
   };
 }

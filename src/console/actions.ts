@@ -17,7 +17,7 @@ import type { LoginCallbacks } from "./login-callbacks.js";
 import { toProgressView } from "./logs.js";
 import type { Observer } from "./observer.js";
 import { BadRequest, fieldsOf, optionalText, textOf, textsOf } from "./read-body.js";
-import { redactJson } from "./redact-json.js";
+import { messageOf, redactJson } from "./redact-json.js";
 import { toCatalogView, toToolView } from "./views.js";
 import type { WaitingCalls } from "./waiting-calls.js";
 
@@ -244,8 +244,7 @@ async function listLogins(toolport: Toolport) {
         const { authorized, issuer = null, scopes = null, expiresAt = null } = status;
         return { server: name, managed: true, authorized, issuer, scopes, expiresAt, error: null };
       } catch (error) {
-        const message = hideCredentials(error instanceof Error ? error.message : String(error));
-        return { ...unknown, managed: true, error: message };
+        return { ...unknown, managed: true, error: messageOf(error) };
       }
     }),
   );

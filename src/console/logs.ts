@@ -9,7 +9,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import { BoundedMap } from "../util/collections.js";
 import type { Fields } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
-import { redactJson, weigh } from "./redact-json.js";
+import { messageOf, redactJson, weigh } from "./redact-json.js";
 
 /** Entries by their ids, oldest first. Beyond the limits, the oldest entries and the contents of the oldest are discarded. */
 class BoundedLog<Entry extends { weight: number }> extends Map<number, Entry> {
@@ -149,7 +149,7 @@ export class CallLog {
       answeredBy: end !== undefined && end.server !== start.server ? end.server : null,
       /** The person or program that answered or approved a suspended call. */
       person: end?.answeredBy ?? start.answeredBy ?? null,
-      error: end?.error === undefined ? null : redactText(errorText(end.error)),
+      error: end?.error === undefined ? null : redactText(messageOf(end.error)),
       canReplay: this.#canReplay(call),
       canCancel: this.#canCancel(call),
       /** Set for calls that a page started: its own id of the call. */
@@ -174,8 +174,6 @@ export const toProgressView = ({ progress, total, message }: Progress) => ({
   total: total ?? null,
   message: message === undefined ? null : redactText(message),
 });
-
-const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Passed as `context` of a call, so that its events can be recognized. */
 export class ConsoleRun {
