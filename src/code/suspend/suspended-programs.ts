@@ -18,11 +18,11 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import { portOf } from "../../port/port-access.js";
 import { readSuspendOption } from "../../port/suspensions/check-answers.js";
 import {
-  type FoundHeld,
   type HeldRecord,
   isAbandoned,
   type LeasedRecord,
   TokenRecords,
+  type VersionedRecord,
 } from "../../port/suspensions/held-record.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import { type Store, userPrefix } from "../../state/store.js";
@@ -119,7 +119,11 @@ export class ProgramRecords extends TokenRecords<ProgramRecord> {
   }
 
   /** Marks a program as running; undefined if another process was faster. */
-  run({ key, version, record }: FoundHeld<ProgramRecord>): Promise<HeldRecord<ProgramRecord> | undefined> {
+  run({
+    key,
+    version,
+    record,
+  }: VersionedRecord<ProgramRecord>): Promise<HeldRecord<ProgramRecord> | undefined> {
     return this.hold(key, version, { ...record, state: "running" });
   }
 
@@ -367,7 +371,7 @@ export class SuspendedPrograms {
   }
 
   /** Waits while another process runs the program. True if that process is gone. */
-  #isAbandoned(entry: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
+  #isAbandoned(entry: VersionedRecord<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
     return isAbandoned(entry, () => this.#records.find(entry.record.token), signal);
   }
 }

@@ -21,7 +21,7 @@ export interface LeasedRecord {
 }
 
 /** A record as it was read. */
-export interface FoundHeld<Held extends LeasedRecord> {
+export interface VersionedRecord<Held extends LeasedRecord> {
   readonly key: string;
   readonly version: number;
   readonly record: Held;
@@ -35,7 +35,7 @@ export function withLease<Held extends LeasedRecord>(record: Held): Held {
 
 /** How the records of one kind are read and written. */
 export interface RecordAccess<Held extends LeasedRecord> {
-  read(key: string): Promise<FoundHeld<Held> | undefined>;
+  read(key: string): Promise<VersionedRecord<Held> | undefined>;
   put(key: string, record: Held, ifVersion: number): Promise<number | undefined>;
   delete(key: string, ifVersion: number): Promise<boolean>;
 }
@@ -47,8 +47,8 @@ export interface RecordAccess<Held extends LeasedRecord> {
  * @param reload reads the record again
  */
 export async function isAbandoned<Held extends LeasedRecord>(
-  { record, version }: FoundHeld<Held>,
-  reload: () => Promise<FoundHeld<Held> | undefined>,
+  { record, version }: VersionedRecord<Held>,
+  reload: () => Promise<VersionedRecord<Held> | undefined>,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const patienceEnd = performance.now() + LEASE_MS;
@@ -63,7 +63,7 @@ export async function isAbandoned<Held extends LeasedRecord>(
 
 /** A record that this process holds. Its lease is renewed until the record is written or deleted. */
 export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
-  #found: FoundHeld<Held>;
+  #found: VersionedRecord<Held>;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewing: Promise<void> = Promise.resolve();
   /** The store failed during a renewal, which it may have written. */
@@ -71,7 +71,7 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
 
   constructor(
     readonly access: RecordAccess<Held>,
-    found: FoundHeld<Held>,
+    found: VersionedRecord<Held>,
   ) {
     this.#found = found;
     this.#timer = unrefTimer(setInterval(() => this.#renew(), RENEW_MS));
@@ -169,7 +169,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
   }
 
   /** Undefined for a token that is wrong, used, expired or of another user. */
-  async find(token: unknown): Promise<FoundHeld<Held> | undefined> {
+  async find(token: unknown): Promise<VersionedRecord<Held> | undefined> {
     const { tokenPrefix } = this.kind;
     if (typeof token !== "string" || !token.startsWith(tokenPrefix)) return undefined;
     if (!/^[\w-]{43}$/.test(token.slice(tokenPrefix.length))) return undefined;
@@ -202,7 +202,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
   }
 
   /** Undefined for a key without a record, or with one that points to another key. */
-  read(key: string): Promise<FoundHeld<Held> | undefined> {
+  read(key: string): Promise<VersionedRecord<Held> | undefined> {
     return this.#read(key, "direct");
   }
 
@@ -241,7 +241,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
     });
   }
 
-  async #read(key: string, follow: "direct" | "pointers"): Promise<FoundHeld<Held> | undefined> {
+  async #read(key: string, follow: "direct" | "pointers"): Promise<VersionedRecord<Held> | undefined> {
     const stored = await this.get(key);
     if (stored === undefined) return undefined;
     const { value, version } = stored;
@@ -256,4 +256,4 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
 }
 
 /** Clocks of processes differ, and stores delete expired records with a delay. */
-const isLive = ({ record }: FoundHeld<LeasedRecord>): boolean => record.expiresAt > Date.now();
+const isLive = ({ record }: VersionedRecord<LeasedRecord>): boolean => record.expiresAt > Date.now();

@@ -40,10 +40,10 @@ import {
 import { type HeldRecord, isAbandoned } from "./held-record.js";
 import {
   changedTool,
-  type FoundRecord,
   namesOf,
   notOffered,
   type SavedCallOptions,
+  type SuspensionEntry,
   type SuspensionRecord,
   SuspensionRecords,
   savedError,
@@ -122,7 +122,7 @@ export class PortSuspensions {
   }
 
   /** The record of an earlier call with the same key, when no process works on it any more. */
-  async #earlier(key: string, call: SuspendableCall): Promise<FoundRecord | undefined> {
+  async #earlier(key: string, call: SuspendableCall): Promise<SuspensionEntry | undefined> {
     for (;;) {
       const entry = await this.#records.findByKey(key).catch(throwUnsent);
       if (entry === undefined) return undefined;
@@ -201,7 +201,7 @@ export class PortSuspensions {
   }
 
   /** Waits while another process sends the call. True if that process is gone. */
-  #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
+  #isAbandoned(found: SuspensionEntry, signal: AbortSignal | undefined): Promise<boolean> {
     const reload = () => {
       this.port.assertOpen();
       return this.#records.read(found.key).catch(throwUnsent);
@@ -210,7 +210,7 @@ export class PortSuspensions {
   }
 
   async #resume(
-    found: FoundRecord,
+    found: SuspensionEntry,
     input: ResumeInput,
     options: ResumeOptions,
   ): Promise<ToolResult | Suspended | "lost"> {
@@ -253,7 +253,7 @@ export class PortSuspensions {
     });
   }
 
-  async #refuse(found: FoundRecord, { answeredBy }: ResumeInput): Promise<never | "lost"> {
+  async #refuse(found: SuspensionEntry, { answeredBy }: ResumeInput): Promise<never | "lost"> {
     const held = await this.#records.mark(found).catch(throwUnsent);
     if (held === undefined) return "lost";
     await this.#records.end(held, { refused: true }).catch(throwUnsent);

@@ -11,7 +11,7 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { type Store, userPrefix } from "../../state/store.js";
 import { isRecord } from "../../util/json.js";
 import { sha256 } from "../../util/text.js";
-import { type FoundHeld, type HeldRecord, type LeasedRecord, TokenRecords } from "./held-record.js";
+import { type HeldRecord, type LeasedRecord, TokenRecords, type VersionedRecord } from "./held-record.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -201,7 +201,7 @@ export const savedError = (
   });
 
 /** A record as it was read. */
-export type FoundRecord = FoundHeld<SuspensionRecord>;
+export type SuspensionEntry = VersionedRecord<SuspensionRecord>;
 
 export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
   constructor(store: Store, principal: string | undefined) {
@@ -215,7 +215,7 @@ export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
   }
 
   /** As long as the store has the record, the key is in use, whatever the clock of this process says. */
-  async findByKey(key: string): Promise<FoundRecord | undefined> {
+  async findByKey(key: string): Promise<SuspensionEntry | undefined> {
     return this.read(await this.#keyOfCall(key));
   }
 
@@ -230,7 +230,7 @@ export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
    * @param next replaces the record
    */
   mark(
-    { key, version, record }: FoundRecord,
+    { key, version, record }: SuspensionEntry,
     next = record,
   ): Promise<HeldRecord<SuspensionRecord> | undefined> {
     const isUncertain = record.state === "waiting" ? undefined : true;
@@ -294,7 +294,7 @@ export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
    * Gives up a call that was not changed since it was read. A waiting call with a key stays as refused, so that a repetition by
    * its engine does not begin it anew; after a lost outcome the key is free again.
    */
-  async discard(found: FoundRecord): Promise<boolean> {
+  async discard(found: SuspensionEntry): Promise<boolean> {
     const { key, version, record } = found;
     if (this.isKeyed(found) && record.state === "waiting" && !record.isUncertain) {
       const held = await this.mark(found);
