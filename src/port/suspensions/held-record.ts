@@ -63,7 +63,7 @@ export async function isAbandoned<Held extends LeasedRecord>(
 
 /** A record that this process holds. Its lease is renewed until the record is written or deleted. */
 export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
-  #found: VersionedRecord<Held>;
+  #entry: VersionedRecord<Held>;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewing: Promise<void> = Promise.resolve();
   /** The store failed during a renewal, which it may have written. */
@@ -71,30 +71,30 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
 
   constructor(
     readonly access: RecordAccess<Held>,
-    found: VersionedRecord<Held>,
+    entry: VersionedRecord<Held>,
   ) {
-    this.#found = found;
+    this.#entry = entry;
     this.#timer = unrefTimer(setInterval(() => this.#renew(), RENEW_MS));
   }
 
   get key(): string {
-    return this.#found.key;
+    return this.#entry.key;
   }
 
   get record(): Held {
-    return this.#found.record;
+    return this.#entry.record;
   }
 
   /** False if another process has taken over. */
   async replace(record: Held): Promise<boolean> {
     await this.#release();
     const next = { ...record, leaseUntil: undefined, holder: undefined };
-    return (await this.access.put(this.key, next, this.#found.version)) !== undefined;
+    return (await this.access.put(this.key, next, this.#entry.version)) !== undefined;
   }
 
   async delete(): Promise<boolean> {
     await this.#release();
-    return this.access.delete(this.key, this.#found.version);
+    return this.access.delete(this.key, this.#entry.version);
   }
 
   /** Stops the renewals. Others notice when the lease is over. */
@@ -110,10 +110,10 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
   }
 
   async #findVersion(): Promise<void> {
-    const found = await this.access.read(this.key);
+    const current = await this.access.read(this.key);
     this.#isVersionUnsure = false;
-    if (found?.record.holder === this.record.holder)
-      this.#found = { ...this.#found, version: found!.version };
+    if (current?.record.holder === this.record.holder)
+      this.#entry = { ...this.#entry, version: current!.version };
   }
 
   #renew(): void {
@@ -123,8 +123,8 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
         if (this.#timer === undefined) return;
         if (this.#isVersionUnsure) await this.#findVersion();
         const record = withLease(this.record);
-        const version = await this.access.put(key, record, this.#found.version);
-        if (version !== undefined) this.#found = { key, version, record };
+        const version = await this.access.put(key, record, this.#entry.version);
+        if (version !== undefined) this.#entry = { key, version, record };
         else clearInterval(this.#timer);
       })
       // The next renewal, or the end of the call, shows whether the store is back.

@@ -135,11 +135,10 @@ export class PortSuspensions {
   /** Continues a suspended call. */
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<ToolResult | Suspended> {
     for (;;) {
-      const found = await this.#records.find(token).catch(throwUnsent);
-      if (found === undefined) throw suspensionError("unknownToken");
-      if (found.record.state === "done") throw suspensionError("unknownToken");
-      if (found.record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
-      const outcome = await this.#resume(found, input, options);
+      const entry = await this.#records.find(token).catch(throwUnsent);
+      if (entry === undefined || entry.record.state === "done") throw suspensionError("unknownToken");
+      if (entry.record.state === "sending" && !(await this.#isAbandoned(entry, options.signal))) continue;
+      const outcome = await this.#resume(entry, input, options);
       if (outcome !== "lost") return outcome;
     }
   }
@@ -156,11 +155,11 @@ export class PortSuspensions {
   }
 
   async discard(token: string, { answeredBy }: Pick<ResumeInput, "answeredBy">): Promise<void> {
-    const found = await this.#records.find(token).catch(throwUnsent);
-    const isBusy = found?.record.state === "sending" && (found.record.leaseUntil ?? 0) > Date.now();
-    if (found === undefined || isBusy || found.record.state === "done") throw suspensionError("unknownToken");
-    if (!(await this.#records.discard(found).catch(throwUnsent))) throw suspensionError("unknownToken");
-    this.#emit("discarded", found.record, answeredBy);
+    const entry = await this.#records.find(token).catch(throwUnsent);
+    const isBusy = entry?.record.state === "sending" && (entry.record.leaseUntil ?? 0) > Date.now();
+    if (entry === undefined || isBusy || entry.record.state === "done") throw suspensionError("unknownToken");
+    if (!(await this.#records.discard(entry).catch(throwUnsent))) throw suspensionError("unknownToken");
+    this.#emit("discarded", entry.record, answeredBy);
   }
 
   /** Deletes the saved outcomes of calls with these keys. */
@@ -201,20 +200,20 @@ export class PortSuspensions {
   }
 
   /** Waits while another process sends the call. True if that process is gone. */
-  #isAbandoned(found: SuspensionEntry, signal: AbortSignal | undefined): Promise<boolean> {
+  #isAbandoned(entry: SuspensionEntry, signal: AbortSignal | undefined): Promise<boolean> {
     const reload = () => {
       this.port.assertOpen();
-      return this.#records.read(found.key).catch(throwUnsent);
+      return this.#records.read(entry.key).catch(throwUnsent);
     };
-    return isAbandoned(found, reload, signal);
+    return isAbandoned(entry, reload, signal);
   }
 
   async #resume(
-    found: SuspensionEntry,
+    waiting: SuspensionEntry,
     input: ResumeInput,
     options: ResumeOptions,
   ): Promise<ToolResult | Suspended | "lost"> {
-    const { record } = found;
+    const { record } = waiting;
     const { pause } = record;
     if (pause === undefined) throw suspensionError("unknownToken");
     const where = namesOf(record);
@@ -224,12 +223,12 @@ export class PortSuspensions {
     const isAnew = input.restart === true && pause.reason === "input";
     if (!isAnew) checkKind(pause.reason, input, where);
     if (record.isExpiredAtServer && !isAnew) throw suspensionError("expiredAtServer", record);
-    if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(found, input);
+    if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(waiting, input);
     const answers =
       pause.reason === "input" && !isAnew ? checkAnswers(pause.input.requests, input.answers, where) : {};
     const entry = await this.#entryOf(record, callOptions);
     if (entry === undefined) return toSuspended(record);
-    const held = await this.#records.mark(found).catch(throwUnsent);
+    const held = await this.#records.mark(waiting).catch(throwUnsent);
     if (held === undefined) return "lost";
     if (pause.reason === "input" && !isAnew && pause.input.by === "repetition" && isDeclined(answers)) {
       await this.#records.end(held, { refused: true });
@@ -253,12 +252,12 @@ export class PortSuspensions {
     });
   }
 
-  async #refuse(found: SuspensionEntry, { answeredBy }: ResumeInput): Promise<never | "lost"> {
-    const held = await this.#records.mark(found).catch(throwUnsent);
+  async #refuse(entry: SuspensionEntry, { answeredBy }: ResumeInput): Promise<never | "lost"> {
+    const held = await this.#records.mark(entry).catch(throwUnsent);
     if (held === undefined) return "lost";
     await this.#records.end(held, { refused: true }).catch(throwUnsent);
-    this.#emit("discarded", found.record, answeredBy);
-    throw suspensionError("notApproved", found.record);
+    this.#emit("discarded", entry.record, answeredBy);
+    throw suspensionError("notApproved", entry.record);
   }
 
   /** Finds the tool of a new call. Without an entry, the user has to log in first (`pause`). */

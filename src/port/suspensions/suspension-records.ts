@@ -294,23 +294,23 @@ export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
    * Gives up a call that was not changed since it was read. A waiting call with a key stays as refused, so that a repetition by
    * its engine does not begin it anew; after a lost outcome the key is free again.
    */
-  async discard(found: SuspensionEntry): Promise<boolean> {
-    const { key, version, record } = found;
-    if (this.isKeyed(found) && record.state === "waiting" && !record.isUncertain) {
-      const held = await this.mark(found);
+  async discard(entry: SuspensionEntry): Promise<boolean> {
+    const { key, version, record } = entry;
+    if (this.isKeyed(entry) && record.state === "waiting" && !record.isUncertain) {
+      const held = await this.mark(entry);
       if (held !== undefined) await this.end(held, { refused: true });
       return held !== undefined;
     }
     const isDeleted = await this.store.delete(key, { ifVersion: version });
-    if (isDeleted && this.isKeyed(found) && record.token !== undefined)
+    if (isDeleted && this.isKeyed(entry) && record.token !== undefined)
       await this.store.delete(await this.keyOfToken(record.token));
     return isDeleted;
   }
 
   /** Deletes the saved outcome of a call with a key. A call that waits or is being sent stays. */
   async forget(key: string): Promise<void> {
-    const found = await this.findByKey(key);
-    if (found?.record.state === "done") await this.store.delete(found.key, { ifVersion: found.version });
+    const entry = await this.findByKey(key);
+    if (entry?.record.state === "done") await this.store.delete(entry.key, { ifVersion: entry.version });
   }
 
   /** Deletes all calls of a removed server, whatever their state. `identity` is the result of `serverIdentity`. */
