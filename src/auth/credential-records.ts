@@ -1,7 +1,6 @@
 /** The records of OAuth credentials in the store: their keys and their deletion. */
 import { identifyUrl } from "../config/server-config.js";
-import { userPrefix } from "../state/server-keys.js";
-import type { Store } from "../state/store.js";
+import { type Store, userPrefix } from "../state/store.js";
 
 /** A server and the user whose credentials for it are stored. */
 interface CredentialOwner {

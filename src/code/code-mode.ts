@@ -1,5 +1,4 @@
 /** The public interface of code mode: the model writes a program, and the program calls the tools. */
-import type { ToolFilters } from "../catalog/filters/filters.js";
 import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendCallOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
@@ -44,7 +43,7 @@ export interface CodeCapacity {
 }
 
 /** Options of {@link createCodeMode}. */
-export interface CodeModeOptions extends Pick<ToolFilters, "only" | "except" | "filter"> {
+export interface CodeModeOptions extends Pick<ToolsOptions, "only" | "except" | "filter"> {
   /**
    * How the model learns the tools: `"search"` offers a tool that searches; `"declare"` puts all declarations into the description of
    * `execute` as long as they have at most `declareTokens`, and searches otherwise.

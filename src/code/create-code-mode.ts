@@ -21,7 +21,7 @@ import {
 } from "./run-program.js";
 
 /** What differs between the runs of one code mode. */
-type ProgramPlan = Omit<RunPlan, "toolport" | "artifacts" | "closing">;
+type ProgramPlan = Omit<RunPlan, "toolport" | "keepText" | "closing">;
 
 const DEFAULT_LIMITS: RunLimits = {
   cpuMs: 2_000,
@@ -74,15 +74,16 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
 
   /** Runs a program, or continues one. */
   async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
-    const artifacts = portOf(toolport)?.artifacts;
     const { source, options: callOptions } = plan;
     const watcher = announceProgram(toolport, { source, context: callOptions.context });
-    const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
+    const keepText: RunPlan["keepText"] = (...given) => portOf(toolport)?.artifacts?.keep(...given);
+    const onChange: RunPlan["onChange"] = watcher && ((report) => watcher({ report }));
+    const parts = { toolport, keepText, closing: closing.signal, onChange };
     const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
-      watcher?.failed(error);
+      watcher?.({ error });
       throw error;
     });
-    watcher?.ended(result);
+    watcher?.({ outcome: result });
     return result;
   }
 
@@ -156,7 +157,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     await (await ownExecutor.current?.catch(() => undefined))?.close?.();
   }
 
-  const mode = {
+  const programs = {
     execute: <Value>(source: string, given?: ExecuteOptions) =>
       track(execute(source, given)) as Promise<CodeOutcome<Value>>,
     resume: <Value>(token: string, answer?: ResumeInput, given?: ResumeOptions) =>
@@ -169,18 +170,11 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
       ),
     close,
     [Symbol.asyncDispose]: close,
-  } as unknown as CodeMode;
-  const source = createToolSource({
-    toolport,
-    discovery,
-    declareTokens,
-    limits,
-    openApi,
-    execute: (...given) => mode.execute(...given),
-    resume: (...given) => mode.resume(...given),
-  });
+  };
+  const source = createToolSource({ ...programs, toolport, discovery, declareTokens, limits, openApi });
+  const mode: CodeMode = { ...programs, ...source };
   // Adapters keep values that are too large for the model where `read_artifact` of the port finds them.
-  return givePort(Object.assign(mode, source), {
+  return givePort(mode, {
     get artifacts() {
       return portOf(toolport)?.artifacts;
     },

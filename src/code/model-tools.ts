@@ -5,9 +5,9 @@ import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import { CatalogError } from "../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendCallOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
+import { type ToolResult, toToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { textResult, toOwnInfo } from "../port/own-tools/own-tools.js";
+import { toOwnInfo } from "../port/own-tools/own-tools.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
 import { estimateTokens } from "../util/text.js";
@@ -152,6 +152,9 @@ export function readProgram(args: Readonly<Record<string, unknown>>): string | u
   const block = /^\s*```[a-z]*\s*\n([\s\S]*?)\n?```\s*$/i.exec(code);
   return block?.[1] ?? code;
 }
+
+const textResult = (text: string, isError = false): ToolResult =>
+  toToolResult({ content: [{ type: "text", text }], isError }, "toolport");
 
 /** What the model reads about a program that ended: JSON, which adapters cut and keep like any other result. */
 export function toModelResult(outcome: CodeValue | CodeFailure): ToolResult {

@@ -1,9 +1,7 @@
 /** Runtimes without worker threads. Chosen by the package's `#code-executor` conditions. */
 import { ConfigError } from "../errors/toolport-error.js";
-import type { CodeExecutor } from "./code-executor.js";
-import type { WorkerExecutorOptions } from "./worker-executor.js";
 
-export async function createExecutor(_options: WorkerExecutorOptions): Promise<CodeExecutor> {
+export async function createExecutor(): Promise<never> {
   throw new ConfigError({
     code: "INVALID_CONFIG",
     what: "This runtime has no worker threads, and programs never run on the thread of the host",

@@ -5,9 +5,9 @@
 import {
   type CodeProgram,
   cpuLimit,
-  crashed,
   type EndError,
   type ExecutorLimits,
+  endError,
   memoryLimit,
   type ProgramAnswer,
   type ProgramEnd,
@@ -56,13 +56,11 @@ export class PooledProgram implements ProgramRun {
   readonly limits: ExecutorLimits;
   /** False until the program has had a thread. */
   hasStarted = false;
-  readonly #plan: PooledProgramPlan;
   #settle!: (end: ProgramEnd) => void;
   #state: State;
 
-  constructor(plan: PooledProgramPlan) {
+  constructor(readonly plan: PooledProgramPlan) {
     const { owner = "", limits, image, usedCpuMs = 0 } = plan.program;
-    this.#plan = plan;
     this.owner = owner;
     this.limits = limits;
     this.#state = { type: "queued", answers: [], ...(image && { image: { image, cpuMs: usedCpuMs } }) };
@@ -100,7 +98,7 @@ export class PooledProgram implements ProgramRun {
   begin(plan: ThreadPlan): void {
     if (this.#state.type !== "queued") return;
     const { image, answers } = this.#state;
-    const { host, program } = this.#plan;
+    const { host, program } = this.plan;
     this.hasStarted = true;
     const run: ThreadRun = new ThreadRun(
       plan,
@@ -111,7 +109,7 @@ export class PooledProgram implements ProgramRun {
         onWait: (pending) => {
           this.#state = { type: "waiting", run, isLarge: false };
           host.onWait(pending);
-          this.#plan.onChange();
+          this.plan.onChange();
         },
       },
     );
@@ -126,7 +124,7 @@ export class PooledProgram implements ProgramRun {
   answer(id: number, answer: ProgramAnswer): Promise<void> {
     return new Promise((taken) => {
       this.#give({ id, answer, taken });
-      this.#plan.onAnswer();
+      this.plan.onAnswer();
     });
   }
 
@@ -146,7 +144,7 @@ export class PooledProgram implements ProgramRun {
           type: "queued",
           answers: [...(state.type === "queued" ? state.answers : []), answer],
         };
-        return this.#plan.onChange();
+        return this.plan.onChange();
       case "ended":
     }
   }
@@ -166,7 +164,7 @@ export class PooledProgram implements ProgramRun {
           this.#state = { type: "waiting", run, isLarge: true };
           for (const answer of answers) this.#give(answer);
         }
-        this.#plan.onChange();
+        this.plan.onChange();
       },
       // The program has ended: see `begin`.
       () => {},
@@ -204,7 +202,7 @@ export class PooledProgram implements ProgramRun {
     if (state.type === "leaving" || error.code !== "STOPPED") this.#end({ error, cpuMs: state.run.cpuMs });
     await state.run.stop();
     // Its thread is free now.
-    this.#plan.onChange();
+    this.plan.onChange();
   }
 
   #end(end: ProgramEnd): void {
@@ -245,9 +243,7 @@ interface ImageRequest {
 /** The messages of one program and its thread, which end the program at its limits. */
 class ThreadRun {
   readonly ended: Promise<ProgramEnd>;
-  readonly #plan: ThreadPlan;
   readonly #limits: ExecutorLimits;
-  readonly #host: ProgramHost;
   #settle!: (end: ProgramEnd) => void;
   #isOver = false;
   /** Resolves when nothing of the program runs any more. */
@@ -263,10 +259,12 @@ class ThreadRun {
   #unwatch: () => void = () => {};
   #image: ImageRequest | undefined;
 
-  constructor(plan: ThreadPlan, program: CodeProgram, host: ProgramHost) {
-    this.#plan = plan;
+  constructor(
+    readonly plan: ThreadPlan,
+    program: CodeProgram,
+    readonly host: ProgramHost,
+  ) {
     this.#limits = program.limits;
-    this.#host = host;
     this.cpuMs = program.usedCpuMs ?? 0;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -276,7 +274,7 @@ class ThreadRun {
       onLost: (error) => this.#crash(error),
     });
     plan.thread.send({ type: "start", program });
-    this.#watch(START_MS, () => crashed("The program could not be started in time"));
+    this.#watch(START_MS, () => endError("CRASHED", "The program could not be started in time"));
   }
 
   /** Of the answers that the thread has not taken yet. */
@@ -289,14 +287,14 @@ class ThreadRun {
     this.#sent.push({ bytes: bytesOf(answer), taken });
     const isTooLarge = "value" in answer && answer.value.length > this.#limits.memoryBytes;
     const fitting = isTooLarge ? tooLarge(answer.value.length) : answer;
-    this.#plan.thread.send({ type: "answer", id, answer: fitting });
+    this.plan.thread.send({ type: "answer", id, answer: fitting });
     this.#watchProgram();
   }
 
   async stop(): Promise<void> {
     if (!this.#isOver && !this.#isStopping) {
       this.#isStopping = true;
-      this.#plan.thread.requestStop();
+      this.plan.thread.requestStop();
       this.#watch(0, stopped);
     }
     await this.ended;
@@ -308,7 +306,7 @@ class ThreadRun {
     if (this.#isOver) return Promise.reject(new Error("The program has ended"));
     return new Promise((resolve, reject) => {
       this.#image = { resolve, reject };
-      this.#plan.thread.send({ type: "snapshot", maxBytes });
+      this.plan.thread.send({ type: "snapshot", maxBytes });
     });
   }
 
@@ -321,9 +319,9 @@ class ThreadRun {
         return this.#watchProgram();
       case "call":
         this.#watchProgram();
-        return this.#host.onCall(message.call);
+        return this.host.onCall(message.call);
       case "log":
-        for (const line of message.lines) this.#host.onLog(line);
+        for (const line of message.lines) this.host.onLog(line);
         return;
       case "cut":
         this.#hasCut = true;
@@ -334,7 +332,7 @@ class ThreadRun {
         // An answer is on its way: the program does not wait any more.
         if (this.#sent.length > 0 || this.#isStopping) return;
         this.#unwatch();
-        return this.#host.onWait(message.pending);
+        return this.host.onWait(message.pending);
       case "image": {
         const { image, cpuMs } = message;
         this.#image?.resolve(image && { image, cpuMs });
@@ -365,31 +363,33 @@ class ThreadRun {
    */
   #watch(ms: number, toError: () => EndError): void {
     this.#unwatch();
-    this.#unwatch = atDeadline(this.#plan.thread, ms, () => this.#lose(toError()));
+    this.#unwatch = atDeadline(this.plan.thread, ms, () => this.#lose(toError()));
   }
 
   #crash(error: unknown): void {
     const isFull = (error as { code?: unknown } | undefined)?.code === "ERR_WORKER_OUT_OF_MEMORY";
-    this.#lose(isFull ? memoryLimit() : crashed("The worker thread of the program ended unexpectedly"));
+    this.#lose(
+      isFull ? memoryLimit() : endError("CRASHED", "The worker thread of the program ended unexpectedly"),
+    );
   }
 
   #free(end: ProgramEnd): void {
     this.#finish();
-    this.#plan.onFree();
+    this.plan.onFree();
     this.#settle(end);
   }
 
   #lose(error: EndError): void {
     if (this.#isOver) return;
     this.#finish();
-    this.#gone = this.#plan.onLost();
+    this.#gone = this.plan.onLost();
     this.#settle({ error, cpuMs: this.cpuMs });
   }
 
   #finish(): void {
     this.#isOver = true;
     this.#unwatch();
-    if (this.#hasCut) this.#host.onLog("[more output was left out]");
+    if (this.#hasCut) this.host.onLog("[more output was left out]");
     this.#image?.reject(new Error("The program has ended"));
   }
 }

@@ -1,8 +1,7 @@
 /** The calls of one program: makes them through the port of the user, within limits, records the outcome of each, and gives the program a value or an error. */
 
-import { partNote, toContentPart } from "../content/content-part.js";
+import { partNote, toContentParts } from "../content/content-part.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
@@ -20,7 +19,11 @@ export interface ProgramCallsPlan {
   readonly limits: { readonly calls: number; readonly parallel: number };
   /** Options of every call; the signal ends all of them. */
   readonly options: Pick<CallToolOptions, "context" | "headers">;
-  readonly artifacts: Artifacts | undefined;
+  /** Keeps a text where `read_artifact` finds it, and returns its id; undefined if it is not kept. */
+  keepText(
+    text: string,
+    facts: { readonly server: string; readonly tool: string; readonly mimeType?: string | undefined },
+  ): string | undefined;
   toolOf(server: string, tool: string): ToolInfo | undefined;
   call(
     name: string,
@@ -59,7 +62,6 @@ interface WaitingCall {
 }
 
 export class ProgramCalls {
-  readonly #plan: ProgramCallsPlan;
   readonly #records: CallRecord[] = [];
   readonly #abort = new AbortController();
   readonly #waiting: WaitingCall[] = [];
@@ -67,8 +69,10 @@ export class ProgramCalls {
   #running = 0;
 
   /** @param earlier what is known about the calls before the program was suspended */
-  constructor(plan: ProgramCallsPlan, earlier: readonly CodeCall[] = []) {
-    this.#plan = plan;
+  constructor(
+    readonly plan: ProgramCallsPlan,
+    earlier: readonly CodeCall[] = [],
+  ) {
     this.#records.push(...earlier.map((record) => ({ ...record })));
   }
 
@@ -107,11 +111,11 @@ export class ProgramCalls {
   }
 
   start(call: ProgramCall): void {
-    const tool = this.#plan.toolOf(call.server, call.tool);
+    const tool = this.plan.toolOf(call.server, call.tool);
     const name = tool?.name ?? `${call.server}.${call.tool}`;
-    const { calls } = this.#plan.limits;
+    const { calls } = this.plan.limits;
     if (this.#records.length >= calls)
-      return void this.#plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
+      return void this.plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
     // Unsent until its turn, unknown until it is over.
     const record: CallRecord = { tool: name, ok: false, outcome: "unsent", code: UNFINISHED, durationMs: 0 };
     this.#records.push(record);
@@ -134,12 +138,12 @@ export class ProgramCalls {
 
   #refuse(id: number, record: CallRecord, answer: ProgramAnswer): void {
     if ("error" in answer) record.code = answer.error.code;
-    void this.#plan.answer(id, answer);
-    this.#plan.onFinished({ ...record });
+    void this.plan.answer(id, answer);
+    this.plan.onFinished({ ...record });
   }
 
   #next(): void {
-    while (this.#running < this.#plan.limits.parallel && this.#waiting.length > 0)
+    while (this.#running < this.plan.limits.parallel && this.#waiting.length > 0)
       void this.#run(this.#waiting.shift()!);
   }
 
@@ -153,22 +157,22 @@ export class ProgramCalls {
 
   /** Resolves when the program has taken the answer. Keeps no result until then. */
   async #callAndAnswer({ id, tool, args, record }: WaitingCall): Promise<void> {
-    const { options, artifacts } = this.#plan;
+    const { options, keepText } = this.plan;
     const { signal } = this.#abort;
     const startedAt = performance.now();
     record.outcome = "unknown";
     let answer: ProgramAnswer;
     let outcome: CodeCall["outcome"];
     try {
-      const result = await this.#plan.call(tool.name, args, { ...options, signal }, id);
+      const result = await this.plan.call(tool.name, args, { ...options, signal }, id);
       if (isSuspended(result)) {
         record.code = SUSPENDED;
         record.outcome = "unsent";
         this.#suspended.set(id, { id, tool: tool.name, args, suspended: result });
-        if (!signal.aborted) this.#plan.onSuspended();
+        if (!signal.aborted) this.plan.onSuspended();
         return;
       }
-      answer = toAnswer(result, { tool, artifacts });
+      answer = toAnswer(result, tool, keepText);
     } catch (error) {
       answer = toThrown(error);
       outcome = ToolportError.isInstance(error) ? error.outcome : "unknown";
@@ -179,8 +183,8 @@ export class ProgramCalls {
     record.ok = !("error" in answer);
     record.code = "error" in answer ? answer.error.code : undefined;
     record.outcome = record.code === TOOL_FAILED ? undefined : outcome;
-    const taken = this.#plan.answer(id, answer);
-    this.#plan.onFinished({ ...record });
+    const taken = this.plan.answer(id, answer);
+    this.plan.onFinished({ ...record });
     return taken;
   }
 }
@@ -195,30 +199,29 @@ function readArguments(json: string | undefined): Readonly<Record<string, unknow
 const TOOL_FAILED = "TOOL_ERROR";
 
 /** Structured content if there is any, else the text. Images and files stay at the host; the program gets a note. */
-function toAnswer(
-  result: ToolResult,
-  { tool, artifacts }: { tool: ToolInfo; artifacts: Artifacts | undefined },
-): ProgramAnswer {
+function toAnswer(result: ToolResult, tool: ToolInfo, keepText: ProgramCallsPlan["keepText"]): ProgramAnswer {
   if (result.isError) {
-    const message = textOf(result, tool, artifacts) || "The tool reports a failure without a message.";
+    const message = textOf(result, tool, keepText) || "The tool reports a failure without a message.";
     return toError(TOOL_FAILED, message);
   }
   if (result.structuredContent !== undefined) return { value: JSON.stringify(result.structuredContent) };
-  const text = textOf(result, tool, artifacts);
+  const text = textOf(result, tool, keepText);
   // A tool with an output schema promises JSON, even if it sends it as text.
   return {
     value: tool.outputSchema !== undefined && parseJson(text) !== undefined ? text : JSON.stringify(text),
   };
 }
 
-function textOf({ content }: ToolResult, tool: ToolInfo, artifacts: Artifacts | undefined): string {
-  return content
-    .map((block) => {
-      const part = toContentPart(block);
+function textOf(
+  { content }: ToolResult,
+  { server, sourceName }: ToolInfo,
+  keepText: ProgramCallsPlan["keepText"],
+): string {
+  return toContentParts(content)
+    .map((part) => {
       const note = partNote(part);
       if (!("data" in part)) return note;
-      const { server, sourceName } = tool;
-      const id = artifacts?.keep(part.data, { server, tool: sourceName, mimeType: part.mimeType });
+      const id = keepText(part.data, { server, tool: sourceName, mimeType: part.mimeType });
       return id === undefined ? note : `${note} (artifact ${id})`;
     })
     .join("\n");

@@ -1,6 +1,5 @@
 /** One run of a program: connects the executor to the calls of the user's port, ends both within the limits, and lets the console watch. */
 import { SuspensionError } from "../errors/toolport-error.js";
-import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import type { Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { Toolport } from "../toolport.js";
@@ -20,13 +19,12 @@ import {
 /** All limits, with their defaults. */
 export type RunLimits = { readonly [Key in keyof CodeLimits]-?: number };
 
-export interface RunPlan {
+export interface RunPlan extends Pick<ProgramCallsPlan, "keepText"> {
   readonly source: string;
   readonly api: ProgramApi;
   readonly limits: RunLimits;
   readonly executor: CodeExecutor;
   readonly toolport: Pick<Toolport, "callTool">;
-  readonly artifacts: Artifacts | undefined;
   readonly options: Pick<CallToolOptions, "signal" | "onProgress" | "context" | "headers">;
   /** Ends the program when the code mode is closed. */
   readonly closing: AbortSignal;
@@ -101,7 +99,7 @@ class EventQueue {
 const MAX_IMAGE_BYTES = 16 * 1024 * 1024;
 
 export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedProgram> {
-  const { source, api, limits, executor, toolport, artifacts, closing, earlier } = plan;
+  const { source, api, limits, executor, toolport, closing, earlier } = plan;
   const { signal, onProgress, context, headers } = plan.options;
   signal?.throwIfAborted();
   const events = new EventQueue();
@@ -123,7 +121,7 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
     {
       limits,
       options: { context, headers },
-      artifacts,
+      keepText: plan.keepText,
       toolOf: api.toolOf,
       call: plan.call ?? ((name, args, options) => toolport.callTool(name, args, options)),
       answer: (id, answer) => run.answer(id, answer),
@@ -262,14 +260,14 @@ function reporter(onProgress: CallToolOptions["onProgress"]): (message: string) 
   return (message) => callback.call({ progress: ++progress, message });
 }
 
-/** Receives what happens to one program. Its functions must not throw. */
-interface ProgramWatcher {
-  /** A call was made or has ended, or there is a new line. */
-  changed(report: ProgramReport): void;
-  ended(outcome: CodeOutcome | PausedProgram): void;
-  /** The program was cancelled. */
-  failed(error: unknown): void;
-}
+/** What happens to a program: it made or ended a call or wrote a line, it has ended, or it was cancelled. */
+export type ProgramNews =
+  | { readonly report: ProgramReport }
+  | { readonly outcome: CodeOutcome | PausedProgram }
+  | { readonly error: unknown };
+
+/** Must not throw. */
+type ProgramWatcher = (news: ProgramNews) => void;
 
 export interface StartedProgram {
   readonly source: string;
@@ -296,12 +294,7 @@ export function announceProgram(toolport: object, program: StartedProgram): Prog
   const all = (toolport as Watched)[KEY];
   if (all === undefined || all.size === 0) return undefined;
   const watchers = [...all].map((onStart) => onStart(program));
-  const each = (tell: (watcher: ProgramWatcher) => void) => {
-    for (const watcher of watchers) tell(watcher);
-  };
-  return {
-    changed: (report) => each((watcher) => watcher.changed(report)),
-    ended: (outcome) => each((watcher) => watcher.ended(outcome)),
-    failed: (error) => each((watcher) => watcher.failed(error)),
+  return (news) => {
+    for (const watcher of watchers) watcher(news);
   };
 }

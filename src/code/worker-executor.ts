@@ -12,11 +12,9 @@ import { timerMs } from "../util/timers.js";
 import {
   type CodeExecutor,
   type CodeProgram,
-  cannotLeave,
-  overloaded,
+  endError,
   type ProgramHost,
   type ProgramRun,
-  tooManyAnswers,
 } from "./code-executor.js";
 import type { CodeCapacity } from "./code-mode.js";
 import { PooledProgram } from "./pooled-program.js";
@@ -31,24 +29,22 @@ const THREAD_MEMORY_BYTES = 64 * MIB;
 const MAX_LEAVING_BYTES = 16 * MIB;
 const MAX_WAITING = 1_000;
 
-export interface WorkerExecutorOptions {
-  /** How long an unused worker is kept ready. */
-  readonly idleTimeoutMs: number;
-  readonly capacity?: CodeCapacity | undefined;
-}
-
 /** Loads QuickJS. Throws a `ConfigError` if the package is missing. */
 export async function createExecutor({
   idleTimeoutMs,
   capacity = {},
-}: WorkerExecutorOptions): Promise<CodeExecutor> {
+}: {
+  /** How long an unused worker is kept ready. */
+  readonly idleTimeoutMs: number;
+  readonly capacity?: CodeCapacity | undefined;
+}): Promise<CodeExecutor> {
   const bytes = await readQuickJs();
   const wasm = await compileWasm(bytes);
   // An image holds the memory of the engine and the functions of the guest.
   const version = createHash("sha256").update(bytes).update(GUEST_SOURCE).digest("hex").slice(0, 32);
   const { threads = availableParallelism() + 2, waiting = MAX_WAITING } = capacity;
   const { memoryBytes = threads * THREAD_MEMORY_BYTES } = capacity;
-  return new WorkerExecutor(wasm, { version, idleTimeoutMs, capacity: { threads, memoryBytes, waiting } });
+  return new WorkerExecutor(wasm, version, { idleTimeoutMs, capacity: { threads, memoryBytes, waiting } });
 }
 
 async function readQuickJs(): Promise<Uint8Array<ArrayBuffer>> {
@@ -75,12 +71,6 @@ interface IdleThread {
   isReady: boolean;
 }
 
-interface ExecutorSettings {
-  readonly version: string;
-  readonly idleTimeoutMs: number;
-  readonly capacity: { readonly [Key in keyof CodeCapacity]-?: number };
-}
-
 class WorkerExecutor implements CodeExecutor {
   /** All that have not ended, in the order of their start. */
   readonly #programs = new Set<PooledProgram>();
@@ -97,12 +87,12 @@ class WorkerExecutor implements CodeExecutor {
 
   constructor(
     readonly wasm: CompiledWasm,
-    readonly settings: ExecutorSettings,
+    readonly version: string,
+    readonly settings: {
+      idleTimeoutMs: number;
+      capacity: { readonly [Key in keyof CodeCapacity]-?: number };
+    },
   ) {}
-
-  get version(): string {
-    return this.settings.version;
-  }
 
   start(program: CodeProgram, host: ProgramHost): ProgramRun {
     const started = new PooledProgram({
@@ -204,9 +194,11 @@ class WorkerExecutor implements CodeExecutor {
     const threads = this.#sumByOwner(({ hasThread }) => hasThread);
     if (missing <= 0 || threads.has(next.owner) || this.#inState("running").length > 0) return;
     const most = Math.max(...threads.values());
+    const message =
+      "The program holds too much data to wait for its calls while other programs wait for their turn";
     void this.#inState("waiting")
       .find(({ owner }) => threads.get(owner) === most)
-      ?.fail(cannotLeave());
+      ?.fail(endError("MEMORY_LIMIT", message));
   }
 
   /** The images may take half the memory of running programs, and those of one owner half of that. */
@@ -290,10 +282,11 @@ class WorkerExecutor implements CodeExecutor {
       const all = [...owners.values()].reduce((sum, bytes) => sum + bytes, 0);
       if (all <= this.settings.capacity.memoryBytes / 2) return;
       const most = Math.max(...owners.values());
+      const message = "The answers to calls that wait for the program have too much data together";
       const programs = [...this.#programs].filter(({ owner }) => owners.get(owner) === most);
       void programs
         .reduce((one, other) => (other.answerBytes > one.answerBytes ? other : one))
-        .fail(tooManyAnswers());
+        .fail(endError("MEMORY_LIMIT", message));
     }
   }
 
@@ -305,6 +298,8 @@ class WorkerExecutor implements CodeExecutor {
     if (queued.length <= waiting) return;
     const counts = this.#sumByOwner(isNew);
     const most = Math.max(...counts.values());
-    void queued.findLast(({ owner }) => counts.get(owner) === most)?.fail(overloaded(waiting));
+    void queued
+      .findLast(({ owner }) => counts.get(owner) === most)
+      ?.fail(endError("OVERLOADED", `More than ${waiting} programs wait for their turn`));
   }
 }

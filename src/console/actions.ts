@@ -5,7 +5,6 @@ import { CatalogError } from "../errors/toolport-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { ServerReport } from "../port/report.js";
-import type { TemplateReference } from "../port/resources/read-resource.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
@@ -18,7 +17,7 @@ import type { LoginCallbacks } from "./login-callbacks.js";
 import { toProgressView } from "./logs.js";
 import type { Observer } from "./observer.js";
 import { BadRequest, fieldsOf, optionalText, textOf, textsOf } from "./read-body.js";
-import { redactJson } from "./redact-json.js";
+import { messageOf, redactJson } from "./redact-json.js";
 import { toCatalogView, toToolView } from "./views.js";
 import type { WaitingCalls } from "./waiting-calls.js";
 
@@ -29,6 +28,9 @@ interface ActionParts {
   readonly logins: LoginCallbacks;
   readonly apps: ConsoleApps;
 }
+
+/** A template with the values of its variables. */
+type TemplateReference = Exclude<Parameters<Toolport["readResource"]>[1], string>;
 
 /** The signal aborts when the page disconnects. */
 export type Action = (body: Fields, signal: AbortSignal) => Promise<unknown>;
@@ -242,8 +244,7 @@ async function listLogins(toolport: Toolport) {
         const { authorized, issuer = null, scopes = null, expiresAt = null } = status;
         return { server: name, managed: true, authorized, issuer, scopes, expiresAt, error: null };
       } catch (error) {
-        const message = hideCredentials(error instanceof Error ? error.message : String(error));
-        return { ...unknown, managed: true, error: message };
+        return { ...unknown, managed: true, error: messageOf(error) };
       }
     }),
   );

@@ -23,12 +23,10 @@ export class ConsentNeeded extends Error {
 }
 
 export class Consent {
-  readonly #toolport: Toolport;
   /** Servers that were started before, by the host program or with consent. */
   readonly #started = new Set<string>();
 
-  constructor(toolport: Toolport) {
-    this.#toolport = toolport;
+  constructor(readonly toolport: Toolport) {
     for (const { name, state } of Object.values(toolport.snapshot().servers))
       if (!NEVER_STARTED.includes(state)) this.#started.add(name);
   }
@@ -48,7 +46,7 @@ export class Consent {
    * @throws ConsentNeeded if that would start a program without consent
    */
   require(names: readonly string[], given: unknown): void {
-    const { servers } = this.#toolport.snapshot();
+    const { servers } = this.toolport.snapshot();
     const asking = names
       .flatMap((name) => (Object.hasOwn(servers, name) ? [servers[name]!] : []))
       .filter((server) => this.isNeeded(server));

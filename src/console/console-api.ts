@@ -30,6 +30,7 @@ export type TaskView = ActionValue<"tasks">[number];
 export type ServerQuestionView = ActionValue<"questions">[number];
 /** A question of a server to the user. */
 export type QuestionView = ElicitationRequest & { readonly key: string };
+export type Root = ActionValue<"roots">[number];
 export type WaitingView = ActionValue<"waiting">[number];
 export type LoginView = ActionValue<"logins">[number];
 export type ProgramSummary = ActionValue<"programs">[number];

@@ -11,6 +11,7 @@ import { APP_PATH, type ConsoleApps } from "./console-apps.js";
 import type { Observer } from "./observer.js";
 import type { PageFile } from "./page-files.js";
 import { BadRequest, readBody } from "./read-body.js";
+import { messageOf } from "./redact-json.js";
 
 export interface ConsoleParts {
   readonly guard: GuardOptions;
@@ -118,7 +119,7 @@ async function run(action: () => Promise<unknown>): Promise<{ value: unknown } |
 function toFailure(error: unknown): ConsoleFailure["error"] {
   const isConsent = error instanceof ConsentNeeded;
   const code = isConsent || ToolportError.isInstance(error) ? error.code : "FAILED";
-  const message = hideCredentials(error instanceof Error ? error.message : String(error));
+  const message = messageOf(error);
   const issues = readField(error, "issues");
   if (!Array.isArray(issues)) return { code, message, ...(isConsent && { commands: error.commands }) };
   return {

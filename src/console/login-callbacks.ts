@@ -29,18 +29,15 @@ interface OpenListener {
 }
 
 export class LoginCallbacks {
-  readonly #options: LoginCallbacksOptions;
   /** By redirect URL. */
   readonly #listeners = new Map<string, Promise<OpenListener | undefined>>();
   #isClosed = false;
 
-  constructor(options: LoginCallbacksOptions) {
-    this.#options = options;
-  }
+  constructor(readonly options: LoginCallbacksOptions) {}
 
   /** Connects the server. If it requires a login, listens for the redirect. */
   async authorize(server: string, signal: AbortSignal): Promise<ServerReport> {
-    const report = await this.#options.toolport.connectServer(server, { signal });
+    const report = await this.options.toolport.connectServer(server, { signal });
     if (report.authUrl !== undefined) await this.#listenFor(server, new URL(report.authUrl));
     return report;
   }
@@ -58,7 +55,7 @@ export class LoginCallbacks {
     const state = authUrl.searchParams.get("state");
     if (redirectUrl === null || state === null || !canParseUrl(redirectUrl)) return;
     const { protocol, hostname, host, port } = new URL(redirectUrl);
-    if (protocol !== "http:" || !LOOPBACK.includes(hostname) || port === "" || host === this.#options.ownHost)
+    if (protocol !== "http:" || !LOOPBACK.includes(hostname) || port === "" || host === this.options.ownHost)
       return;
     const opening = this.#listeners.get(redirectUrl) ?? this.#open(redirectUrl);
     this.#listeners.set(redirectUrl, opening);
@@ -79,7 +76,7 @@ export class LoginCallbacks {
     } catch (error) {
       // Most likely the host program already listens there.
       this.#listeners.delete(redirectUrl);
-      this.#options.log(`The console cannot listen for the login: ${String(readField(error, "what"))}`);
+      this.options.log(`The console cannot listen for the login: ${String(readField(error, "what"))}`);
       return undefined;
     }
   }
@@ -92,11 +89,11 @@ export class LoginCallbacks {
     let isDone = false;
     try {
       if (server !== undefined) {
-        await this.#options.toolport.finishAuth(server, visit.params);
+        await this.options.toolport.finishAuth(server, visit.params);
         isDone = true;
       }
     } catch (error) {
-      this.#options.log(`A login failed: ${String(readField(error, "what"))}`);
+      this.options.log(`A login failed: ${String(readField(error, "what"))}`);
     }
     await visit.answer(isDone);
     if (waiting.size === 0) this.#closeListener(redirectUrl);

@@ -1,14 +1,15 @@
 /**
  * The logs of the console: the last calls, with everything needed to replay one; the calls and programs that a page started, with what
- * cancels them; the last messages between the port and its servers, lines of stderr, and requests to authorization servers.
+ * cancels them; the last messages between the port and its servers, lines of stderr, and requests to authorization servers; calls,
+ * errors, latencies and states of each server in the last hour. All are kept in memory only.
  */
-import { type CallNews, type CallProgressNews, cancelCall } from "../execution/listeners.js";
-import type { AuthRequest, ServerMessage } from "../port/events.js";
+import { cancelCall } from "../execution/listeners.js";
+import type { ToolportEvents } from "../port/events.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { BoundedMap } from "../util/collections.js";
 import type { Fields } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
-import { redactJson, weigh } from "./redact-json.js";
+import { messageOf, redactJson, weigh } from "./redact-json.js";
 
 /** Entries by their ids, oldest first. Beyond the limits, the oldest entries and the contents of the oldest are discarded. */
 class BoundedLog<Entry extends { weight: number }> extends Map<number, Entry> {
@@ -43,8 +44,8 @@ class BoundedLog<Entry extends { weight: number }> extends Map<number, Entry> {
 
 const MAX_RESULT_WEIGHT = 6_000_000;
 
-type Start = Extract<CallNews, { phase: "start" }>;
-type End = Extract<CallNews, { phase: "end" }>;
+type Start = Extract<ToolportEvents["call"], { phase: "start" }>;
+type End = Extract<ToolportEvents["call"], { phase: "end" }>;
 
 interface LoggedCall {
   readonly start: Start;
@@ -62,15 +63,12 @@ export type CallSummary = ReturnType<CallLog["list"]>[number];
 
 export class CallLog {
   readonly #calls = new BoundedLog<LoggedCall>(200, 32_000_000, { isDiscarded: true, result: undefined });
-  readonly #principal: string | undefined;
 
   /** @param principal the user of the console: calls of other users are listed, but cannot be replayed */
-  constructor(principal: string | undefined) {
-    this.#principal = principal;
-  }
+  constructor(readonly principal: string | undefined) {}
 
   /** Records an event and returns the updated summary of its call. */
-  add(news: CallNews): CallSummary | undefined {
+  add(news: Start | End): CallSummary | undefined {
     if (news.phase === "start") {
       const call = { start: news, startedAt: Date.now(), isDiscarded: false, weight: 0 };
       this.#calls.add(news.id, call, weigh(news.message) + weigh(news.given));
@@ -89,7 +87,7 @@ export class CallLog {
   }
 
   /** Records progress and returns the updated summary of its call, if the call runs. */
-  progressed({ id, progress, total, message }: CallProgressNews): CallSummary | undefined {
+  progressed({ id, progress, total, message }: ToolportEvents["progress"]): CallSummary | undefined {
     const call = this.#calls.get(id);
     if (call === undefined || call.end !== undefined) return undefined;
     call.progress = { progress, ...(total !== undefined && { total }), ...(message && { message }) };
@@ -151,7 +149,7 @@ export class CallLog {
       answeredBy: end !== undefined && end.server !== start.server ? end.server : null,
       /** The person or program that answered or approved a suspended call. */
       person: end?.answeredBy ?? start.answeredBy ?? null,
-      error: end?.error === undefined ? null : redactText(errorText(end.error)),
+      error: end?.error === undefined ? null : redactText(messageOf(end.error)),
       canReplay: this.#canReplay(call),
       canCancel: this.#canCancel(call),
       /** Set for calls that a page started: its own id of the call. */
@@ -166,7 +164,7 @@ export class CallLog {
   }
 
   #canReplay({ start, isDiscarded }: LoggedCall): boolean {
-    const isOurs = start.principal === this.#principal;
+    const isOurs = start.principal === this.principal;
     return isOurs && !isDiscarded && ["tool", "prompt", "resource"].includes(start.kind);
   }
 }
@@ -176,8 +174,6 @@ export const toProgressView = ({ progress, total, message }: Progress) => ({
   total: total ?? null,
   message: message === undefined ? null : redactText(message),
 });
-
-const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Passed as `context` of a call, so that its events can be recognized. */
 export class ConsoleRun {
@@ -255,15 +251,12 @@ export class TrafficLog {
   #logged = newTraffic();
   /** By server, direction and id. */
   readonly #open = new BoundedMap<string, { readonly method: string; readonly at: number }>(MAX_OPEN);
-  readonly #onEntry: (entry: TrafficEntry) => void;
   #last = 0;
 
   /** @param onEntry called for every new entry */
-  constructor(onEntry: (entry: TrafficEntry) => void) {
-    this.#onEntry = onEntry;
-  }
+  constructor(readonly onEntry: (entry: TrafficEntry) => void) {}
 
-  addMessage({ server, direction, message, redact }: ServerMessage): void {
+  addMessage({ server, direction, message, redact }: ToolportEvents["message"]): void {
     // One message may be a batch of several.
     for (const each of Array.isArray(message) ? message : [message])
       this.#addOne({ server, direction, redact }, (each ?? {}) as Fields);
@@ -274,7 +267,7 @@ export class TrafficLog {
     this.#add({ server, ...facts }, line);
   }
 
-  addAuthRequest({ server, principal: _, ...request }: AuthRequest): void {
+  addAuthRequest({ server, principal: _, ...request }: ToolportEvents["authRequest"]): void {
     const { step, status } = request;
     const durationMs = Math.round(request.durationMs);
     const label = `${step}: ${status ?? "no response"}`;
@@ -299,7 +292,7 @@ export class TrafficLog {
     this.#open.clear();
   }
 
-  #addOne(origin: Omit<ServerMessage, "message" | "principal">, message: Fields): void {
+  #addOne(origin: Omit<ToolportEvents["message"], "message" | "principal">, message: Fields): void {
     const { server, direction, redact } = origin;
     const { method, id } = message;
     const isRequest = typeof method === "string" && id !== undefined;
@@ -329,7 +322,7 @@ export class TrafficLog {
     const entry = { ...facts, id: ++this.#last, at: Date.now(), size };
     const logged = { entry, content: isTooLarge ? "Too large to keep" : content, redact, weight: 0 };
     this.#logged.add(entry.id, logged, isTooLarge ? 0 : size);
-    this.#onEntry(entry);
+    this.onEntry(entry);
   }
 }
 
@@ -339,4 +332,98 @@ function toContent({ content, redact }: Logged): unknown {
   return JSON.parse(JSON.stringify(copy), (_name, value: unknown) =>
     typeof value === "string" ? redact(value) : value,
   );
+}
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+const MAX_STATES = 100;
+const MAX_SAMPLES = 200;
+const MAX_SERVERS = 1_000;
+
+interface ServerRecord {
+  /** `at`: minutes since 1970. The slot is reused after an hour. */
+  readonly minutes: { readonly at: number; calls: number; errors: number; totalMs: number }[];
+  /** Changes of the state, oldest first. The first may be older than an hour. */
+  states: { readonly at: number; readonly state: string }[];
+  /** Latencies of the last responses. */
+  readonly samples: number[];
+}
+
+export class ServerHistory {
+  readonly #servers = new Map<string, ServerRecord>();
+
+  /** @param now milliseconds since 1970 */
+  constructor(readonly now: () => number = Date.now) {}
+
+  /** Counts every attempt at the server that it was sent to. */
+  addCall(news: ToolportEvents["call"]): void {
+    if (news.phase === "start" || news.kind === "subscription") return;
+    for (const { server, durationMs, error } of news.tries.length > 0 ? news.tries : [news]) {
+      const record = this.#record(server);
+      if (record === undefined) continue;
+      if (error === undefined) record.samples.push(durationMs);
+      if (record.samples.length > MAX_SAMPLES) record.samples.shift();
+      if (news.outcome === "suspended") continue;
+      const at = Math.floor(this.now() / MINUTE_MS);
+      const slot = record.minutes[at % MINUTES];
+      const minute = slot?.at === at ? slot : { at, calls: 0, errors: 0, totalMs: 0 };
+      record.minutes[at % MINUTES] = minute;
+      minute.calls += 1;
+      minute.totalMs += durationMs;
+      // A tool that reports an error counts at the attempt that returned it.
+      if (error !== undefined || (news.outcome === "tool_error" && server === news.server))
+        minute.errors += 1;
+    }
+  }
+
+  addState(server: string, state: string): void {
+    const record = this.#record(server);
+    if (record === undefined) return;
+    record.states.push({ at: this.now(), state });
+    const start = this.now() - MINUTES * MINUTE_MS;
+    // Keep the state in which the hour began.
+    const first = record.states.findLastIndex(({ at }) => at <= start);
+    record.states = record.states.slice(Math.max(first, 0)).slice(-MAX_STATES);
+  }
+
+  /** Latency over the last responses. */
+  latency(server: string) {
+    const sorted = [...(this.#servers.get(server)?.samples ?? [])].sort((a, b) => a - b);
+    if (sorted.length === 0) return null;
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    return { p50: at(0.5), p95: at(0.95), calls: sorted.length };
+  }
+
+  view() {
+    const last = Math.floor(this.now() / MINUTE_MS);
+    const servers = [...this.#servers].map(([name, record]) => [name, toView(record, last)] as const);
+    /** `until`: the end of the last minute. */
+    return { until: (last + 1) * MINUTE_MS, servers: Object.fromEntries(servers) };
+  }
+
+  #record(server: string): ServerRecord | undefined {
+    const existing = this.#servers.get(server);
+    if (existing !== undefined || this.#servers.size >= MAX_SERVERS) return existing;
+    const record = { minutes: [], states: [], samples: [] };
+    this.#servers.set(server, record);
+    return record;
+  }
+}
+
+/** One value per minute, oldest first. */
+function toView({ minutes, states }: ServerRecord, last: number) {
+  const hour = Array.from({ length: MINUTES }, (_, index) => {
+    const at = last - MINUTES + 1 + index;
+    const minute = minutes[at % MINUTES];
+    return minute?.at === at ? minute : undefined;
+  });
+  return {
+    calls: hour.map((minute) => minute?.calls ?? 0),
+    errors: hour.map((minute) => minute?.errors ?? 0),
+    /** Average in milliseconds; null for a minute without calls. */
+    latencies: hour.map((minute) =>
+      minute === undefined ? null : Math.round((minute.totalMs / minute.calls) * 10) / 10,
+    ),
+    states,
+  };
 }

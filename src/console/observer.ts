@@ -1,16 +1,20 @@
 /** Observes a port for the console (its state, calls, activity, and the resources that the page subscribed to), and sends what happens to every open page. */
 
 import type { ServerResponse } from "node:http";
-import type { StateChange } from "../connection/connection-state.js";
-import type { CallNews, CallProgressNews } from "../execution/listeners.js";
-import type { ServerNotification, ToolportEvents } from "../port/events.js";
+import type { ToolportEvents } from "../port/events.js";
 import type { Toolport } from "../toolport.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { redactText } from "../util/redact-text.js";
 import { CLIENT_INFO } from "../util/version.js";
 import { Consent } from "./consent.js";
-import { CallLog, type CallSummary, ConsoleRuns, type TrafficEntry, TrafficLog } from "./logs.js";
-import { ServerHistory } from "./server-history.js";
+import {
+  CallLog,
+  type CallSummary,
+  ConsoleRuns,
+  ServerHistory,
+  type TrafficEntry,
+  TrafficLog,
+} from "./logs.js";
 import type { ServerQuestions } from "./server-questions.js";
 import { toServerView } from "./views.js";
 
@@ -63,7 +67,6 @@ export class Observer {
   readonly runs = new ConsoleRuns();
   readonly toolport: Toolport;
   readonly questions: ServerQuestions | undefined;
-  readonly #options: ObserverOptions;
   readonly #principal: string | undefined;
   readonly #activity: ActivityView[] = [];
   readonly #stops: (() => void)[];
@@ -72,9 +75,8 @@ export class Observer {
   #entries = 0;
   #catalogVersion = 1;
 
-  constructor(options: ObserverOptions) {
+  constructor(readonly options: ObserverOptions) {
     const { toolport, questions } = options;
-    this.#options = options;
     this.toolport = toolport;
     this.questions = questions;
     this.#principal = toolport.snapshot().principal ?? undefined;
@@ -112,7 +114,7 @@ export class Observer {
   }
 
   state() {
-    const { sources, hasStore } = this.#options;
+    const { sources, hasStore } = this.options;
     const { principal, servers } = this.toolport.snapshot();
     return {
       principal,
@@ -156,7 +158,7 @@ export class Observer {
     this.feed.stateChanged();
   }
 
-  #onState({ server, from, to, reason, error }: StateChange): void {
+  #onState({ server, from, to, reason, error }: ToolportEvents["state"]): void {
     this.history.addState(server, to);
     if (to === "connecting") this.consent.noteStart(server);
     const why = error === undefined ? reason : `${reason}. ${error.what}`;
@@ -164,7 +166,7 @@ export class Observer {
     this.feed.stateChanged();
   }
 
-  #onCall(news: CallNews): void {
+  #onCall(news: ToolportEvents["call"]): void {
     // The console of the shared port shows calls of all users, the console of a user only that user's.
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
     this.history.addCall(news);
@@ -175,7 +177,7 @@ export class Observer {
     this.feed.stateChanged();
   }
 
-  #onProgress(news: CallProgressNews): void {
+  #onProgress(news: ToolportEvents["progress"]): void {
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
     const call = this.calls.progressed(news);
     const now = performance.now();
@@ -185,7 +187,7 @@ export class Observer {
     this.feed.publish({ type: "call", call });
   }
 
-  #onNotification({ server, method, params }: ServerNotification): void {
+  #onNotification({ server, method, params }: ToolportEvents["notification"]): void {
     if (method !== "notifications/message") return;
     const { level, data } = params;
     this.#note("log", server, `${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`);
@@ -264,7 +266,6 @@ const MAX_TRAFFIC = 200;
 export class EventFeed {
   readonly #pages = new Map<ServerResponse, { missed: number }>();
   readonly #bucket = new TokenBucket({ capacity: PER_SECOND, perSecond: PER_SECOND });
-  readonly #state: () => ConsoleEvent;
   readonly #timers = new Set<NodeJS.Timeout>();
   #stateTimer: NodeJS.Timeout | undefined;
   #trafficTimer: NodeJS.Timeout | undefined;
@@ -272,8 +273,7 @@ export class EventFeed {
   #skipped = 0;
 
   /** @param state returns the current state */
-  constructor(state: () => ConsoleEvent) {
-    this.#state = state;
+  constructor(readonly state: () => ConsoleEvent) {
     const every = (ms: number, run: () => void) => this.#timers.add(setInterval(run, ms).unref());
     every(HEARTBEAT_MS, () => this.#send({ type: "heartbeat" }));
     every(MISSED_MS, () => this.#reportMissed());
@@ -289,7 +289,7 @@ export class EventFeed {
     this.#pages.set(response, { missed: 0 });
     response.once("close", () => this.#pages.delete(response));
     response.writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" });
-    for (const event of [hello, this.#state()]) response.write(toLine(event));
+    for (const event of [hello, this.state()]) response.write(toLine(event));
     return true;
   }
 
@@ -305,7 +305,7 @@ export class EventFeed {
     if (this.#pages.size === 0 || this.#stateTimer !== undefined) return;
     this.#stateTimer = setTimeout(() => {
       this.#stateTimer = undefined;
-      this.#send(this.#state());
+      this.#send(this.state());
     }, STATE_MS).unref();
   }
 
@@ -345,7 +345,7 @@ export class EventFeed {
     for (const [response, page] of this.#pages) {
       if (page.missed === 0 || response.writableLength > MAX_WAITING_BYTES) continue;
       response.write(toLine({ type: "missed", count: page.missed }));
-      response.write(toLine(this.#state()));
+      response.write(toLine(this.state()));
       page.missed = 0;
     }
   }

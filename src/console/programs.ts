@@ -1,8 +1,8 @@
 /** Programs in code mode: runs those that the user starts in the page, and keeps what the last programs on the port did. */
 
-import type { CodeMode, CodeOutcome } from "../code/code-mode.js";
+import type { CodeMode } from "../code/code-mode.js";
 import {
-  type PausedProgram,
+  type ProgramNews,
   type ProgramReport,
   type StartedProgram,
   watchPrograms,
@@ -13,7 +13,7 @@ import type { Action } from "./actions.js";
 import { ConsoleRun } from "./logs.js";
 import type { Observer } from "./observer.js";
 import { BadRequest, textOf } from "./read-body.js";
-import { redactJson } from "./redact-json.js";
+import { messageOf, redactJson, shortText } from "./redact-json.js";
 
 const MAX_PROGRAMS = 50;
 /** Maximum length of a source, of all lines of a program, and of a value. */
@@ -42,15 +42,13 @@ interface Program {
 }
 
 export class Programs {
-  readonly #observer: Observer;
   readonly #programs = new BoundedMap<number, Program>(MAX_PROGRAMS);
   readonly #stop: () => void;
   #code: Promise<CodeMode> | undefined;
   #count = 0;
   #news: NodeJS.Timeout | undefined;
 
-  constructor(observer: Observer) {
-    this.#observer = observer;
+  constructor(readonly observer: Observer) {
     this.#stop = watchPrograms(observer.toolport, (started) => this.#add(started));
   }
 
@@ -67,7 +65,7 @@ export class Programs {
         if (source.length > MAX_TEXT)
           throw new BadRequest(413, `The program is longer than ${MAX_TEXT} characters`);
         const code = await this.#open(body["consent"]);
-        await this.#observer.runs.run(run, signal, (context) =>
+        await this.observer.runs.run(run, signal, (context) =>
           code.execute(source, { signal: context.controller.signal, context }),
         );
       },
@@ -86,7 +84,7 @@ export class Programs {
 
   /** Code mode connects every server of the port, so the user has to agree to all their commands. */
   #open(agreed: unknown): Promise<CodeMode> {
-    const { toolport, consent } = this.#observer;
+    const { toolport, consent } = this.observer;
     consent.require(Object.keys(toolport.snapshot().servers), agreed);
     this.#code ??= import("../code/create-code-mode.js").then(({ createCodeMode }) =>
       createCodeMode(toolport),
@@ -99,7 +97,7 @@ export class Programs {
       id: ++this.#count,
       startedAt: Date.now(),
       run: context instanceof ConsoleRun ? context.id : null,
-      source: cut(hideCredentials(source.slice(0, MAX_TEXT)), source.length - MAX_TEXT),
+      source: shortText(source, MAX_TEXT),
       state: "running",
       durationMs: null,
       report: { logs: [], calls: [] },
@@ -114,21 +112,18 @@ export class Programs {
       this.#changed();
     };
     this.#changed();
-    return {
-      changed: (report: ProgramReport) => {
-        program.report = report;
-        this.#changed();
-      },
-      ended: (outcome: CodeOutcome | PausedProgram) => {
-        if ("paused" in outcome) end({ state: "waiting" }, outcome.paused);
-        else if (outcome.error === undefined) end({ state: "ok", value: toText(outcome.value) }, outcome);
-        else {
-          const { message, line = null } = outcome.error;
-          end({ state: "error", error: bounded(message), line }, outcome);
-        }
-      },
-      failed: (error: unknown) =>
-        end({ state: "cancelled", error: bounded(error instanceof Error ? error.message : String(error)) }),
+    return (news: ProgramNews) => {
+      if ("report" in news) {
+        program.report = news.report;
+        return this.#changed();
+      }
+      if ("error" in news)
+        return end({ state: "cancelled", error: shortText(messageOf(news.error), MAX_TEXT) });
+      const { outcome } = news;
+      if ("paused" in outcome) return end({ state: "waiting" }, outcome.paused);
+      if (outcome.error === undefined) return end({ state: "ok", value: toText(outcome.value) }, outcome);
+      const { message, line = null } = outcome.error;
+      end({ state: "error", error: shortText(message, MAX_TEXT), line }, outcome);
     };
   }
 
@@ -136,20 +131,14 @@ export class Programs {
   #changed(): void {
     this.#news ??= setTimeout(() => {
       this.#news = undefined;
-      this.#observer.feed.publish({ type: "programs" });
+      this.observer.feed.publish({ type: "programs" });
     }, NEWS_MS).unref();
   }
 }
 
-const cut = (text: string, missing: number): string =>
-  missing > 0 ? `${text}… (${missing} more characters)` : text;
-
-const bounded = (text: string): string =>
-  cut(hideCredentials(text.slice(0, MAX_TEXT)), text.length - MAX_TEXT);
-
 function toText(value: unknown): string | null {
   const text = JSON.stringify(redactJson(value), null, 2);
-  return text === undefined ? null : cut(text.slice(0, MAX_TEXT), text.length - MAX_TEXT);
+  return text === undefined ? null : shortText(text, MAX_TEXT, String);
 }
 
 /** A redacted copy of limited size. */
@@ -158,7 +147,7 @@ function small({ logs, calls }: ProgramReport): ProgramReport {
   let left = MAX_TEXT;
   for (const line of logs) {
     if (left <= 0) break;
-    lines.push(cut(hideCredentials(line.slice(0, left)), line.length - left));
+    lines.push(shortText(line, left));
     // An empty line takes space, too.
     left -= line.length + 1;
   }

@@ -60,13 +60,19 @@ function copy(value: unknown, place: Place): unknown {
 function copyText(text: string, { budget, name }: Place): string {
   const isData = BINARY_FIELDS.has(name) && /^[\w+/=-]*$/.test(text);
   const limit = Math.max(0, Math.min(isData ? MAX_DATA : MAX_TEXT, budget.left));
-  const cut = text.length > limit ? text.slice(0, limit) : text;
-  budget.left -= cut.length;
+  budget.left -= Math.min(limit, text.length);
   // Show no partial images.
-  if (isData) return cut.length < text.length ? "" : text;
-  const clean = hideCredentials(cut);
-  return cut.length < text.length ? `${clean}… (${text.length - cut.length} more characters)` : clean;
+  if (isData) return text.length > limit ? "" : text;
+  return shortText(text, limit);
 }
+
+/** A text without credentials, of limited length. */
+export const shortText = (text: string, limit: number, redact = hideCredentials): string =>
+  `${redact(text.slice(0, limit))}${text.length > limit ? `… (${text.length - limit} more characters)` : ""}`;
+
+/** The message of anything that was thrown, without credentials. */
+export const messageOf = (error: unknown): string =>
+  hideCredentials(error instanceof Error ? error.message : String(error));
 
 const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !HARMLESS_NAME.test(name);
 

@@ -9,12 +9,12 @@ import {
 } from "../protocol/server-requests/elicitation.js";
 import type {
   RequestOrigin,
-  Root,
   SamplingAnswer,
   SamplingRequest,
 } from "../protocol/server-requests/sampling-and-roots.js";
 import type { Fields } from "../util/json.js";
 import { canParseUrl } from "../util/text.js";
+import { onSharedAbort } from "../util/timers.js";
 import { BadRequest, fieldsOf, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 
@@ -38,6 +38,8 @@ export interface ConsoleAnswers {
  * ```
  */
 export const createConsoleAnswers = (): ConsoleAnswers => new ServerQuestions();
+
+type Root = Extract<ToolportOptions["roots"], readonly unknown[]>[number];
 
 type Asked =
   | { readonly kind: "elicitation"; readonly request: ElicitationRequest }
@@ -120,25 +122,22 @@ export class ServerQuestions implements ConsoleAnswers {
     this.#open.clear();
   }
 
-  #ask<Answer>(asked: Asked, origin: RequestOrigin): Promise<Answer> {
+  async #ask<Answer>(asked: Asked, origin: RequestOrigin): Promise<Answer> {
+    const { signal } = origin;
+    signal.throwIfAborted();
     const id = `q${++this.#last}`;
-    return new Promise<Answer>((resolve, reject) => {
-      const withdraw = () => {
-        if (!this.#open.delete(id)) return;
-        reject(origin.signal.reason);
+    let release = () => {};
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        release = onSharedAbort(signal, () => reject(signal.reason));
+        this.#open.set(id, { asked, origin, at: Date.now(), resolve, reject });
         this.onchange?.();
-      };
-      if (origin.signal.aborted) return reject(origin.signal.reason);
-      origin.signal.addEventListener("abort", withdraw, { once: true });
-      const settle =
-        <Value>(finish: (value: Value) => void) =>
-        (value: Value) => {
-          origin.signal.removeEventListener("abort", withdraw);
-          finish(value);
-        };
-      this.#open.set(id, { asked, origin, at: Date.now(), resolve: settle(resolve), reject: settle(reject) });
-      this.onchange?.();
-    });
+      });
+    } finally {
+      release();
+      // Withdrawn.
+      if (this.#open.delete(id)) this.onchange?.();
+    }
   }
 }
 

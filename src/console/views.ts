@@ -1,8 +1,6 @@
 /** Converts the snapshot of a port to redacted views for the page. */
-import { definitionBytes } from "../catalog/search/deferred-tools.js";
-import { isForModel } from "../model/tool-info.js";
+import { definitionBytes, isForModel } from "../model/tool-info.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
-import { TASKS_EXTENSION } from "../protocol/era.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";
 import { tokensOfBytes } from "../util/text.js";
 import { redactJson } from "./redact-json.js";
@@ -86,6 +84,8 @@ export function toToolView(snapshot: ToolportSnapshot, name: string) {
 }
 
 type SnapshotTool = ToolportSnapshot["tools"][number];
+
+const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** With 2026-07-28 the server decides whether a call becomes a task. */
 function canBeTask({ execution }: SnapshotTool, server: ServerSnapshot | undefined): boolean {

@@ -13,8 +13,6 @@ const POLL_MS = 2_000;
 const MAX_KNOWN = 1_000;
 
 export class WaitingCalls {
-  readonly #observer: Observer;
-  readonly #answeredBy: string;
   readonly #known = new BoundedMap<string, { readonly token: string; readonly server: string }>(MAX_KNOWN);
   readonly #stop: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -22,11 +20,12 @@ export class WaitingCalls {
   #isPolling = false;
 
   /** @param answeredBy for events and audit logs */
-  constructor(observer: Observer, answeredBy: string) {
+  constructor(
+    readonly observer: Observer,
+    readonly answeredBy: string,
+  ) {
     const { toolport, feed } = observer;
     const principal = toolport.snapshot().principal ?? undefined;
-    this.#observer = observer;
-    this.#answeredBy = answeredBy;
     this.#stop = toolport.on("suspension", (news) => {
       if (news.principal === principal) feed.publish({ type: "waiting" });
     });
@@ -35,7 +34,7 @@ export class WaitingCalls {
 
   /** Oldest first. Only those of the port's own principal. */
   async list() {
-    return (await this.#observer.toolport.suspended()).map((call) => this.#view(call));
+    return (await this.observer.toolport.suspended()).map((call) => this.#view(call));
   }
 
   /** The server that a resumed call is sent to. */
@@ -46,14 +45,14 @@ export class WaitingCalls {
   /** Not aborted when the page disconnects: the person has decided, and the outcome would be unknown. */
   async resume(id: string, input: Omit<ResumeInput, "answeredBy">) {
     const { token } = await this.#find(id);
-    const decision = { ...input, answeredBy: this.#answeredBy };
-    const outcome = await this.#observer.toolport.resume(token, decision).catch(throwPlainly);
+    const decision = { ...input, answeredBy: this.answeredBy };
+    const outcome = await this.observer.toolport.resume(token, decision).catch(throwPlainly);
     return isSuspended(outcome) ? { next: this.#view(outcome) } : { result: redactJson(outcome) };
   }
 
   async discard(id: string): Promise<void> {
     const { token } = await this.#find(id);
-    await this.#observer.toolport.discard(token, { answeredBy: this.#answeredBy }).catch(throwPlainly);
+    await this.observer.toolport.discard(token, { answeredBy: this.answeredBy }).catch(throwPlainly);
   }
 
   close(): void {
@@ -92,7 +91,7 @@ export class WaitingCalls {
 
   /** Tells the pages about calls that other processes suspended, finished or discarded. */
   async #poll(): Promise<void> {
-    const { feed } = this.#observer;
+    const { feed } = this.observer;
     if (this.#isPolling || !feed.hasPages) return;
     this.#isPolling = true;
     try {

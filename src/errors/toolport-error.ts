@@ -154,6 +154,15 @@ export function afterUnknown(error: unknown): unknown {
   return ToolportError.isInstance(error) && error.outcome === "unsent" ? error.withOutcome("unknown") : error;
 }
 
+/** For an error before anything was sent. */
+export function asUnsent(error: unknown): unknown {
+  return ToolportError.isInstance(error) ? error.withOutcome("unsent") : error;
+}
+
+export function throwUnsent(error: unknown): never {
+  throw asUnsent(error);
+}
+
 /** Adds a full stop unless the text ends with punctuation. */
 export const toSentence = (text: string): string => (/[.?!…]$/.test(text) ? text : `${text}.`);
 

@@ -1,5 +1,5 @@
 /** A tool as users and models see it. */
-import { isRecord } from "../util/json.js";
+import { isRecord, jsonBytes } from "../util/json.js";
 
 /** One tool of one server. */
 export interface ToolInfo extends Omit<ListedTool, "name"> {
@@ -115,3 +115,21 @@ export interface ServerRef {
  * ```
  */
 export type ToolFilter = (server: ServerRef, tool: ListedTool) => boolean;
+
+/** The definition as compact JSON: name, description and input schema. */
+export const definitionText = (tool: ToolInfo): string => JSON.stringify(definitionOf(tool));
+
+const definitionOf = ({ name, description, inputSchema }: ToolInfo) => ({ name, description, inputSchema });
+
+/** Listed tools never change, and users share them. */
+const sizes = new WeakMap<ToolInfo, number>();
+
+/** The size of {@link definitionText} in UTF-8. */
+export function definitionBytes(tool: ToolInfo): number {
+  let bytes = sizes.get(tool);
+  if (bytes === undefined) {
+    bytes = jsonBytes(definitionOf(tool));
+    sizes.set(tool, bytes);
+  }
+  return bytes;
+}

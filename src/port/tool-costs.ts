@@ -1,8 +1,8 @@
 /** What the definitions of the tools cost a model in tokens. */
-import { definitionBytes, definitionText } from "../catalog/search/deferred-tools.js";
+
 import type { WaitOptions } from "../connection/server-connection.js";
 import { ConfigError } from "../errors/toolport-error.js";
-import { isForModel, type ToolInfo } from "../model/tool-info.js";
+import { definitionBytes, definitionText, isForModel, type ToolInfo } from "../model/tool-info.js";
 import { pushTo } from "../util/collections.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { tokensOfBytes } from "../util/text.js";

@@ -1,7 +1,8 @@
 /** Watches records in the store that other processes change. */
 import { tokensPrefix } from "../auth/credential-records.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { serverIdentity, userPrefix } from "../state/server-keys.js";
+import { serverIdentity } from "../state/server-keys.js";
+import { userPrefix } from "../state/store.js";
 import type { PortCore } from "./port-core.js";
 import type { SharedParts } from "./shared-parts.js";
 

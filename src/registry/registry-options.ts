@@ -1,5 +1,5 @@
 /** Options of the registry client and its methods. */
-import type { HeadersOption } from "../config/server-entry.js";
+import type { HttpServerEntry } from "../config/server-entry.js";
 import { ConfigError, ToolCallError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { canParseUrl } from "../util/text.js";
@@ -28,7 +28,7 @@ export interface McpRegistryClientOptions {
   /** Sends the requests. @default the runtime's `fetch`, through the environment's proxy if there is one */
   fetch?: typeof globalThis.fetch;
   /** Headers of every request, for registries that require a token. Responses are then cached in memory only. @default none */
-  headers?: HeadersOption;
+  headers?: NonNullable<HttpServerEntry["headers"]>;
   /** `User-Agent` header. @default "toolport/<version>" */
   userAgent?: string;
   /** Time limit of one attempt, until the last byte of the response. @default 15000 */

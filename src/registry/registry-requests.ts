@@ -1,5 +1,4 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
-import type { HeadersOption } from "../config/server-entry.js";
 import { fromHttpStatus, fromSystemError } from "../errors/foreign-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
@@ -15,7 +14,7 @@ import { fieldOf, InvalidValue, type StaleAnswer, textOf, unlessInvalid } from "
 /** Settings of a client, with all defaults. */
 interface RequestSettings
   extends Required<Omit<McpRegistryClientOptions, "baseUrl" | "headers" | "retry" | "cache" | "onWarning">> {
-  readonly headers: HeadersOption | undefined;
+  readonly headers: McpRegistryClientOptions["headers"];
   readonly maxAttempts: number;
   readonly baseMs: number;
   readonly cache: ResponseCache | undefined;
@@ -94,11 +93,7 @@ function conditionsFor(cached: CachedResponse | undefined): Record<string, strin
 
 /** Sends all requests of a client. */
 export class RegistryRequests {
-  readonly #settings: RequestSettings;
-
-  constructor(settings: RequestSettings) {
-    this.#settings = settings;
-  }
+  constructor(readonly settings: RequestSettings) {}
 
   /** Returns the registry's response, or the last cached one, marked as `stale`, while the registry is unavailable. */
   async find<T extends object>(
@@ -106,16 +101,16 @@ export class RegistryRequests {
   ): Promise<{ value: T; stale?: StaleAnswer | undefined }> {
     if (request.isLive === true) return { value: await this.#fetch(request, undefined) };
     const cached = await this.#kept(request);
-    if (cached !== undefined && ageOf(cached) < Math.max(cached.freshMs, this.#settings.freshMs))
+    if (cached !== undefined && ageOf(cached) < Math.max(cached.freshMs, this.settings.freshMs))
       return { value: cached.value };
     try {
       return { value: await this.#fetch(request, cached) };
     } catch (error) {
       if (request.options.signal?.aborted) throw error;
-      if (cached === undefined || !isOutage(error) || ageOf(cached) >= this.#settings.maxStaleMs) throw error;
+      if (cached === undefined || !isOutage(error) || ageOf(cached) >= this.settings.maxStaleMs) throw error;
       const stale: StaleAnswer = { ageMs: ageOf(cached), error };
       const message = `${request.url.host} is unavailable (${error.code}); the cached response is ${stale.ageMs} ms old`;
-      this.#settings.warn({ kind: "stale", message, stale });
+      this.settings.warn({ kind: "stale", message, stale });
       return { value: cached.value, stale };
     }
   }
@@ -127,7 +122,7 @@ export class RegistryRequests {
     const { url, read } = request;
     let answer: RegistryResponse;
     try {
-      answer = await requestWithRetries(this.#settings, request, conditionsFor(cached));
+      answer = await requestWithRetries(this.settings, request, conditionsFor(cached));
     } catch (error) {
       if (ToolportError.isInstance(error) && error.code === "UNKNOWN_SERVER") await this.#forget(request);
       throw error;
@@ -175,7 +170,7 @@ export class RegistryRequests {
 
   /** A failure of the cache does not fail the request. */
   async #withCache<T>(use: (cache: ResponseCache) => Promise<T>): Promise<T | undefined> {
-    const { cache, warn } = this.#settings;
+    const { cache, warn } = this.settings;
     if (cache === undefined) return undefined;
     try {
       return await use(cache);

@@ -1,6 +1,7 @@
 /** Builds the start command of a package or an unpacked bundle. Never uses the publisher's choice of runtime, never a shell. */
 import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import { ConfigError, ConnectionError } from "../errors/toolport-error.js";
+import { ChunkList } from "../util/collections.js";
 import { type Fields, isRecord } from "../util/json.js";
 import { canParseUrl } from "../util/text.js";
 import type { InputPlace, InputResolver } from "./input-resolver.js";
@@ -357,26 +358,18 @@ async function collect(data: McpbData, maxBytes: number): Promise<Uint8Array<Arr
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   // Copy, so that the data cannot change while it is verified.
   if (data instanceof Uint8Array) return new Uint8Array(data);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const chunks = new ChunkList();
   for await (const chunk of data) {
-    size += chunk.byteLength;
-    if (size > maxBytes) {
+    chunks.push(chunk);
+    if (chunks.byteLength > maxBytes) {
       throw new ConnectionError({
         code: "MESSAGE_TOO_LARGE",
         what: `The bundle is larger than ${maxBytes} bytes`,
         next: "Raise `maxBytes` to allow that",
       });
     }
-    chunks.push(chunk);
   }
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
+  return new Uint8Array(chunks.takeBlock());
 }
 
 /**

@@ -197,17 +197,19 @@ interface BuiltEntry {
   readonly start: ProcessEntry | undefined;
 }
 
-function readEnvironment(
-  variables: readonly KeyValueInput[],
+/** Environment variables or headers. */
+function readValues(
+  inputs: readonly KeyValueInput[],
+  where: "environment" | "header",
   resolver: InputResolver,
 ): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const variable of variables) {
-    const use = { where: "environment", isRequired: variable.isRequired ?? false } as const;
-    const [value] = resolver.resolve(variable.name, variable, use) ?? [];
-    if (value !== undefined) env[variable.name] = value;
+  const values: Record<string, string> = {};
+  for (const input of inputs) {
+    const [value] =
+      resolver.resolve(input.name, input, { where, isRequired: input.isRequired ?? false }) ?? [];
+    if (value !== undefined) values[input.name] = value;
   }
-  return env;
+  return values;
 }
 
 function buildPackage(
@@ -217,7 +219,7 @@ function buildPackage(
 ): BuiltEntry {
   const runtime = renderArguments(found.runtimeArguments, resolver, "runtimeArgument");
   const own = renderArguments(found.packageArguments, resolver, "argument");
-  const env = readEnvironment(found.environmentVariables, resolver);
+  const env = readValues(found.environmentVariables, "environment", resolver);
   const resolved = {
     package: found,
     runtimeArgs: runtime.args,
@@ -300,13 +302,11 @@ function toRemoteEntry(
   );
   const [url = remote.url] =
     resolver.fill(remote.url, required, { where: "url", isRequired: true, encode: encodeAt }) ?? [];
-  const headers: Record<string, string> = {};
-  for (const header of remote.headers) {
-    const input = { ...header, variables: { ...variables, ...header.variables } };
-    const use = { where: "header", isRequired: header.isRequired ?? false } as const;
-    const [value] = resolver.resolve(header.name, input, use) ?? [];
-    if (value !== undefined) headers[header.name] = value;
-  }
+  const inputs = remote.headers.map((header) => ({
+    ...header,
+    variables: { ...variables, ...header.variables },
+  }));
+  const headers = readValues(inputs, "header", resolver);
   return { transport: remote.type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}) };
 }
 

@@ -1,8 +1,9 @@
 /** The JSON-RPC messages that clients send, and their clients: the user, the era, and what the client can do. */
-import { canonicalJson } from "../catalog/safety/canonical-json.js";
+
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import { type Era, isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
+import { canonicalJson } from "../util/canonical-json.js";
 import { countContainers, type Fields, isRecord } from "../util/json.js";
 import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 

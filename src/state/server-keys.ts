@@ -1,6 +1,7 @@
 /** The keys of records of one user and one server in a store. */
 
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
+import { userPrefix } from "./store.js";
 
 /**
  * The identity of a server: the name of its entry and its address or command. Two names for one address are two
@@ -13,10 +14,6 @@ import { configIdentity, type ServerConfig } from "../config/server-config.js";
  */
 export const serverIdentity = (config: ServerConfig): string =>
   `${encodeURIComponent(config.name)}/${configIdentity(config)}`;
-
-/** The key prefix of all records of one kind and one user. */
-export const userPrefix = (kind: string, principal: string | undefined): string =>
-  `${kind}/${encodeURIComponent(principal ?? "")}/`;
 
 /** The key of a record of one user and one server. */
 export const serverKey = (kind: string, principal: string | undefined, config: ServerConfig): string =>

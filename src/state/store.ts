@@ -73,3 +73,7 @@ export interface Store {
   watch(prefix: string, listener: (key: string) => void): () => void;
   close(): Promise<void>;
 }
+
+/** The key prefix of all records of one kind and one user. */
+export const userPrefix = (kind: string, principal: string | undefined): string =>
+  `${kind}/${encodeURIComponent(principal ?? "")}/`;

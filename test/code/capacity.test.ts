@@ -386,7 +386,7 @@ describe("calls that are refused in the thread", () => {
     }));
 
   test("arguments that are too large, alone or together", () =>
-    scene({}, async ({ code, gate }) => {
+    scene({ limits: { cpuMs: 60_000 } }, async ({ code, gate }) => {
       const run = code.execute(
         `const code = ({ code }) => code;
          const alone = await tools.s.wait({ n: "x".repeat(2e6) }).catch(code);

@@ -1,7 +1,7 @@
 /** The last hour of servers, and adding a server, over HTTP. */
 import { describe, expect, it } from "vitest";
 import type { HistoryView, StateView } from "../../src/console/console-api.js";
-import { ServerHistory } from "../../src/console/server-history.js";
+import { ServerHistory } from "../../src/console/logs.js";
 import type { CallNews } from "../../src/execution/listeners.js";
 import { useServer } from "../support/use-server.js";
 import { startHttpBench } from "./http-bench.js";

@@ -1,7 +1,6 @@
 /** Pins the hashes of definitions when they are first listed, and compares every later list with the pins. */
 import { StateError } from "../../errors/toolport-error.js";
-import { userPrefix } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import { isRecord } from "../../util/json.js";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./canonical-json.js";

@@ -1,8 +1,7 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. Also decides which tools are deferred, so that models do not see them before. */
 import type { ServerConfig } from "../../config/server-config.js";
-import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
-import { oncePerObject } from "../../util/concurrency.js";
-import { isRecord, jsonBytes, parseJson } from "../../util/json.js";
+import { definitionBytes, isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
+import { isRecord, parseJson } from "../../util/json.js";
 import { tokensOfBytes } from "../../util/text.js";
 
 /** The definition of a tool, as models see it. */
@@ -144,11 +143,3 @@ function isTooMuch(tools: readonly ToolInfo[], above: number): boolean {
   if (tools.length < FEWEST_TOOLS) return false;
   return tokensOfBytes(tools.reduce((sum, tool) => sum + definitionBytes(tool), 0)) > above;
 }
-
-/** The definition as compact JSON: name, description and input schema. */
-export const definitionText = (tool: ToolInfo): string => JSON.stringify(definitionOf(tool));
-
-const definitionOf = ({ name, description, inputSchema }: ToolInfo) => ({ name, description, inputSchema });
-
-/** The size of {@link definitionText} in UTF-8. Listed tools never change, and users share them. */
-export const definitionBytes = oncePerObject((tool: ToolInfo) => jsonBytes(definitionOf(tool)));

@@ -10,7 +10,7 @@ import type {
   ExecuteOptions,
 } from "../../code/code-mode.js";
 import { createCodeMode } from "../../code/create-code-mode.js";
-import { ProgramRecords, toSuspendedProgram } from "../../code/suspend/program-records.js";
+import { ProgramRecords, toSuspendedProgram } from "../../code/suspend/suspended-programs.js";
 import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
 import type { CommandContext, CommandSpec, OpenPortOptions, RunCommand } from "../command.js";
 import { PRINCIPAL_OPTION, SUSPEND_OPTIONS, texts } from "../command-options.js";

@@ -1,30 +1,37 @@
 /**
- * Programs that wait for a person: saves the image of the machine that runs them, and continues it in any process with the same store.
+ * Programs that wait for a person: saves the image of the machine that runs them, sealed and for one user, and continues it in any
+ * process with the same store.
  *
  * Every call of such a program has a key, so that its result is saved. A program that is continued twice, because a process died in
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
-
-import { canonicalJson } from "../../catalog/safety/canonical-json.js";
-import { CatalogError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
+import { CatalogError, SuspensionError, ToolportError, throwUnsent } from "../../errors/toolport-error.js";
 import {
   isSuspended,
   type ResumeInput,
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
-import type { SuspendOptions } from "../../execution/tool-call.js";
+import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { type PortState, portOf } from "../../port/port-access.js";
-import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
-import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
-import { throwUnsent } from "../../port/suspensions/suspension-records.js";
+import { portOf } from "../../port/port-access.js";
+import { readSuspendOption } from "../../port/suspensions/check-answers.js";
+import {
+  type HeldRecord,
+  isAbandoned,
+  type LeasedRecord,
+  TokenRecords,
+  type VersionedRecord,
+} from "../../port/suspensions/held-record.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import type { Toolport } from "../../toolport.js";
+import { canonicalJson } from "../../util/canonical-json.js";
+import { isRecord } from "../../util/json.js";
 import { sha256 } from "../../util/text.js";
 import type { CodeExecutor } from "../code-executor.js";
-import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
+import type { CodeCall, CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";
 import {
   notOffered,
@@ -33,16 +40,116 @@ import {
   type RunLimits,
   type RunPlan,
 } from "../run-program.js";
-import {
-  createProgramToken,
-  type ProgramRecord,
-  ProgramRecords,
-  type SavedTool,
-  toSuspendedProgram,
-} from "./program-records.js";
+
+/** How the calls of a program are suspended. */
+type SuspendSettings = Exclude<SuspendCallOptions["suspend"], true>;
+
+/** A tool of the program: its public name, and the hash of the definition that the program was written for. */
+interface SavedTool {
+  readonly name: string;
+  readonly hash: string;
+}
+
+interface ProgramRecord extends LeasedRecord {
+  readonly format: 1;
+  /** `waiting` for a person, or `running` until `leaseUntil`. A process that dies leaves it running: the image can be continued again. */
+  readonly state: "waiting" | "running";
+  readonly token: string;
+  /** What the person is asked, without the token of the call itself. */
+  readonly waitsFor: Omit<Suspended, "token">;
+  /** Random text, or the hash of the caller's key. The keys of all calls of the program begin with it. */
+  readonly run: string;
+  /** Hash of the caller's key, if there is one. */
+  readonly key?: string | undefined;
+  readonly source: string;
+  /** The image, as base64. */
+  readonly image: string;
+  /** Version of the executor that made the image. */
+  readonly executor: string;
+  /** Tools by the names of server and function in the program. */
+  readonly tools: Readonly<Record<string, Readonly<Record<string, SavedTool>>>>;
+  /** The calls that have not been answered. The person is asked about the first one. */
+  readonly pending: readonly PendingCall[];
+  readonly calls: readonly CodeCall[];
+  readonly logs: readonly string[];
+  readonly limits: RunLimits;
+  readonly cpuMs: number;
+  /** Time that the program ran, sleep excluded. */
+  readonly timeMs: number;
+  readonly ttlMs: number;
+  /** What the calls may wait for; undefined: anything. */
+  readonly reasons?: SuspendSettings["reasons"];
+}
+
+/** What is known about a program with a key: the token of its record, or its outcome. */
+interface ProgramPointer {
+  readonly format: 1;
+  readonly source: string;
+  readonly token?: string | undefined;
+  /** The outcome as JSON. */
+  readonly outcome?: string | undefined;
+}
+
+const isProgramPointer = (value: unknown): value is ProgramPointer =>
+  isRecord(value) && value["format"] === 1 && typeof value["source"] === "string" && !("image" in value);
+
+const isProgramRecord = (value: unknown): value is ProgramRecord =>
+  isRecord(value) &&
+  value["format"] === 1 &&
+  typeof value["image"] === "string" &&
+  typeof value["token"] === "string" &&
+  isRecord(value["tools"]) &&
+  Array.isArray(value["pending"]);
+
+/** What the caller gets. */
+export const toSuspendedProgram = (record: ProgramRecord): CodeSuspended => {
+  const { waitsFor, token, logs, calls, cpuMs } = record;
+  const expiresAt = new Date(record.expiresAt).toISOString();
+  return { ...waitsFor, token, logs, calls, cpuMs, expiresAt } as CodeSuspended;
+};
+
+export class ProgramRecords extends TokenRecords<ProgramRecord> {
+  constructor({ store, principal }: { readonly store: Store; readonly principal: string | undefined }) {
+    super(store, userPrefix("programs", principal), {
+      tokenPrefix: "tpp1.",
+      isRecord: isProgramRecord,
+      noun: "suspended program",
+      again: "Run the program again",
+    });
+  }
+
+  /** Marks a program as running; undefined if another process was faster. */
+  run({
+    key,
+    version,
+    record,
+  }: VersionedRecord<ProgramRecord>): Promise<HeldRecord<ProgramRecord> | undefined> {
+    return this.hold(key, version, { ...record, state: "running" });
+  }
+
+  /** Saves a waiting program under its token. */
+  async save(record: ProgramRecord): Promise<void> {
+    await this.put(await this.keyOfToken(record.token), record, 0);
+  }
+
+  /** @param key hash of the caller's key */
+  async pointer(key: string): Promise<ProgramPointer | undefined> {
+    const value = (await this.get(this.#keyOf(key)))?.value;
+    if (value !== undefined && !isProgramPointer(value)) throw this.corrupt();
+    return value;
+  }
+
+  async point(key: string, pointer: ProgramPointer, ttlMs: number): Promise<void> {
+    await this.store.put(this.#keyOf(key), pointer, { secret: true, ttlMs });
+  }
+
+  #keyOf(key: string): string {
+    return `${this.prefix}key-${key}`;
+  }
+}
 
 /** The parts of a code mode that suspended programs need. */
-export interface SuspendedProgramsParts {
+interface SuspendedProgramsParts {
   readonly toolport: Toolport;
   readonly executor: CodeExecutor;
   readonly api: ProgramApi;
@@ -57,19 +164,17 @@ export interface SuspendedProgramsParts {
 interface LiveProgram
   extends Pick<ProgramRecord, "source" | "run" | "key" | "limits" | "ttlMs" | "reasons">,
     Partial<Pick<ProgramRecord, "tools">>,
-    Pick<SuspendWish, "requireDurable"> {}
+    Pick<SuspendSettings, "requireDurable"> {}
 
 export class SuspendedPrograms {
-  readonly #parts: SuspendedProgramsParts;
-  readonly #state: PortState;
   readonly #records: ProgramRecords;
+  readonly #forgetCalls: (keys: readonly string[]) => Promise<void>;
 
-  constructor(parts: SuspendedProgramsParts) {
+  constructor(readonly parts: SuspendedProgramsParts) {
     const state = portOf(parts.toolport)?.state;
     if (state === undefined) throw notOffered("The object with the tools is not of createToolport");
-    this.#parts = parts;
-    this.#state = state;
     this.#records = new ProgramRecords(state);
+    this.#forgetCalls = state.forgetCalls;
   }
 
   /** Runs a new program. With a key, an earlier run with the same key is found instead. */
@@ -77,16 +182,16 @@ export class SuspendedPrograms {
     source: string,
     { limits, options }: { limits: RunLimits; options: ExecuteOptions },
   ): Promise<CodeOutcome> {
-    const wish = readSuspendOption(options.suspend as true | SuspendOptions, { tool: "execute" });
+    const wish = readSuspendOption(options.suspend as true | SuspendSettings, { tool: "execute" });
     const key = wish.key === undefined ? undefined : await sha256(wish.key);
     if (key !== undefined) {
       const earlier = await this.#known(key, source, options.signal);
       if (earlier !== undefined) return earlier;
-      if (!wish.create) throw unknownProgram();
+      if (!wish.create) throw suspensionError("unknownProgram");
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
     const program = { ...wish, source, limits, key, run: key ?? globalThis.crypto.randomUUID() };
-    const { api, inSpan, run } = this.#parts;
+    const { api, inSpan, run } = this.parts;
     const outcome = await inSpan(() => run({ source, limits, options, api, call: this.#caller(program) }));
     return this.#finish(program, outcome);
   }
@@ -95,16 +200,16 @@ export class SuspendedPrograms {
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<CodeOutcome> {
     for (;;) {
       const entry = await this.#records.find(token).catch(throwUnsent);
-      if (entry === undefined) throw unknownProgram();
-      if (entry.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
+      if (entry === undefined) throw suspensionError("unknownProgram");
+      if (entry.record.executor !== (this.parts.executor.version ?? "")) throw suspensionError("otherEngine");
       if (entry.record.state === "running" && !(await this.#isAbandoned(entry, options.signal))) continue;
-      const lease = await this.#records.hold(entry).catch(throwUnsent);
+      const lease = await this.#records.run(entry).catch(throwUnsent);
       if (lease !== undefined) return this.#continue(lease, input, options);
     }
   }
 
   async list(): Promise<CodeSuspended[]> {
-    return (await this.#records.waiting().catch(throwUnsent)).map(toSuspendedProgram);
+    return (await this.#records.waiting(() => {}).catch(throwUnsent)).map(toSuspendedProgram);
   }
 
   async #continue(
@@ -115,7 +220,7 @@ export class SuspendedPrograms {
     const { record } = held;
     const program = { ...record, requireDurable: false };
     try {
-      const outcome = await this.#parts.inSpan(() => this.#decide(program, { record, input, options }));
+      const outcome = await this.parts.inSpan(() => this.#decide(program, { record, input, options }));
       return await this.#finish(program, outcome, held);
     } catch (error) {
       // The image is as it was, and calls that were made have their results saved: the same token works again.
@@ -142,11 +247,11 @@ export class SuspendedPrograms {
       };
     }
     const call = this.#caller(program);
-    return this.#parts.run({
+    return this.parts.run({
       source,
       limits,
       options,
-      api: savedApi(this.#parts.api, tools),
+      api: savedApi(this.parts.api, tools),
       earlier,
       call: (name, args, callOptions, id) =>
         id === first.id ? answer.result() : call(name, args, callOptions, id),
@@ -162,7 +267,7 @@ export class SuspendedPrograms {
     { id, tool, args, token }: PendingCall,
     { program, input, options }: { program: LiveProgram; input: ResumeInput; options: ResumeOptions },
   ): Promise<{ suspended?: undefined; result: () => Promise<ToolResult> } | { suspended: Suspended }> {
-    const { toolport } = this.#parts;
+    const { toolport } = this.parts;
     const { signal, context, headers } = options;
     const common = { signal, context, headers };
     try {
@@ -181,7 +286,7 @@ export class SuspendedPrograms {
 
   /** Makes the calls of a program, each at most once. */
   #caller(program: LiveProgram): NonNullable<RunPlan["call"]> {
-    const { toolport, api } = this.#parts;
+    const { toolport, api } = this.parts;
     const saved =
       program.tools &&
       new Map(
@@ -206,7 +311,7 @@ export class SuspendedPrograms {
     if (key !== undefined)
       await this.#records.point(key, { format: 1, source, outcome: JSON.stringify(outcome) }, ttlMs);
     await held?.delete();
-    await this.#state.forgetCalls(outcome.calls.map((_, index) => callKey(run, index + 1)));
+    await this.#forgetCalls(outcome.calls.map((_, index) => callKey(run, index + 1)));
     return outcome;
   }
 
@@ -216,7 +321,7 @@ export class SuspendedPrograms {
     { suspended, pending, image, calls, logs, cpuMs, timeMs }: PausedProgram["paused"],
     held: HeldRecord<ProgramRecord> | undefined,
   ): Promise<CodeSuspended> {
-    const { executor, api } = this.#parts;
+    const { executor, api } = this.parts;
     const { token: _, ...waitsFor } = suspended;
     const record: ProgramRecord = {
       format: 1,
@@ -224,7 +329,7 @@ export class SuspendedPrograms {
       executor: executor.version ?? "",
       tools: tools ?? (await savedTools(api)),
       image: toBase64(image),
-      token: createProgramToken(),
+      token: this.#records.createToken(),
       expiresAt: Date.now() + ttlMs,
       source,
       run,
@@ -254,7 +359,7 @@ export class SuspendedPrograms {
     for (;;) {
       const pointer = await this.#records.pointer(key).catch(throwUnsent);
       if (pointer === undefined) return undefined;
-      if (pointer.source !== source) throw reusedKey();
+      if (pointer.source !== source) throw suspensionError("reusedKey");
       if (pointer.outcome !== undefined) return JSON.parse(pointer.outcome) as CodeOutcome;
       // It ended without an outcome. Its calls have saved theirs, so that it can be run again.
       if (pointer.token === undefined) return undefined;
@@ -266,7 +371,7 @@ export class SuspendedPrograms {
   }
 
   /** Waits while another process runs the program. True if that process is gone. */
-  #isAbandoned(entry: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
+  #isAbandoned(entry: VersionedRecord<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
     return isAbandoned(entry, () => this.#records.find(entry.record.token), signal);
   }
 }
@@ -276,7 +381,7 @@ const callKey = (run: string, id: number): string => `program ${run} ${id}`;
 const suspendOptions = (
   { run, ttlMs, requireDurable, reasons }: LiveProgram,
   id: number,
-): SuspendOptions => ({
+): SuspendSettings => ({
   key: callKey(run, id),
   ttlMs,
   requireDurable,
@@ -292,30 +397,27 @@ const isOver = (error: unknown): boolean =>
 const isLost = (error: unknown): boolean =>
   ToolportError.isInstance(error) && error.code === "OUTCOME_UNKNOWN";
 
-/** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
-const unknownProgram = (): SuspensionError =>
-  new SuspensionError({
+const PROBLEMS = {
+  /** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
+  unknownProgram: {
     code: "SUSPENSION_UNKNOWN",
     what: "No suspended program with this token waits for this principal",
     next: "It may be used, expired or of another principal; run the program again",
-    outcome: "unsent",
-  });
-
-const otherEngine = (): SuspensionError =>
-  new SuspensionError({
+  },
+  otherEngine: {
     code: "SUSPENSION_UNKNOWN",
     what: "The program was suspended by another version of the engine, which this one cannot continue",
     next: "Resume with the versions of toolport and quickjs-wasi that suspended it, or run the program again",
-    outcome: "unsent",
-  });
-
-const reusedKey = (): SuspensionError =>
-  new SuspensionError({
+  },
+  reusedKey: {
     code: "KEY_REUSED",
     what: "The key was already used for another program",
     next: "Use one key for one program only",
-    outcome: "unsent",
-  });
+  },
+} as const;
+
+const suspensionError = (problem: keyof typeof PROBLEMS): SuspensionError =>
+  new SuspensionError({ ...PROBLEMS[problem], outcome: "unsent" });
 
 /** Public names and definitions of all tools of a program. */
 async function savedTools({ servers }: ProgramApi): Promise<ProgramRecord["tools"]> {

@@ -1,8 +1,7 @@
 /** The program of a worker thread: runs programs of a model, one after the other, each in a new VM. */
 import { parentPort, workerData } from "node:worker_threads";
-import { type CodeProgram, crashed, type ProgramEnd } from "../code-executor.js";
-import { ProgramVm } from "./program-vm.js";
-import { prepareVm, type ReadyVm } from "./ready-vm.js";
+import { type CodeProgram, endError, type ProgramEnd } from "../code-executor.js";
+import { ProgramVm, prepareVm, type ReadyVm } from "./program-vm.js";
 import { type FromWorker, ThreadState, type ToWorker, type WorkerSettings } from "./thread-link.js";
 
 const host = parentPort!;
@@ -22,7 +21,8 @@ const post = (message: FromWorker): void => host.postMessage(message);
 
 /** One program and what it has not sent yet. */
 class RunningProgram {
-  readonly #vm: Promise<ProgramVm>;
+  /** Resolves when the program waits for the first time, or is over. */
+  readonly vm: Promise<ProgramVm>;
   #opened: ProgramVm | undefined;
   #answered = 0;
   #lineCount = 0;
@@ -31,7 +31,7 @@ class RunningProgram {
   #lineLength = 0;
 
   constructor(program: CodeProgram) {
-    this.#vm = this.#start(program);
+    this.vm = this.#start(program);
   }
 
   async #start(program: CodeProgram): Promise<ProgramVm> {
@@ -63,42 +63,38 @@ class RunningProgram {
     return this.#opened?.cpuMs ?? 0;
   }
 
-  /** Resolves when the program waits for the first time, or is over. */
-  async begun(): Promise<void> {
-    await this.#vm;
-  }
-
   async answer({ id, answer }: Extract<ToWorker, { type: "answer" }>): Promise<void> {
-    const vm = await this.#vm;
+    const vm = await this.vm;
     // Not before: a program that is being restored would report that it waits, as if it had this answer.
     this.#answered += 1;
     await vm.answer(id, answer);
   }
 
   async snapshot(maxBytes: number): Promise<void> {
-    const vm = await this.#vm;
+    const vm = await this.vm;
     if (current !== this) return;
     // Before it is compressed: to make an image takes three times the memory, and there are several threads.
     if (vm.memoryBytes > maxBytes) return post({ type: "image", image: undefined, cpuMs: vm.cpuMs });
     const image = vm.snapshot();
-    this.#release();
+    current = undefined;
     host.postMessage({ type: "image", image, cpuMs: vm.cpuMs } satisfies FromWorker, [image.buffer]);
   }
 
   async stop(): Promise<void> {
-    (await this.#vm).stop();
+    (await this.vm).stop();
   }
 
   /** The engine or the code around it failed. */
   fail(): void {
-    this.#end({ error: crashed("The worker thread of the program failed"), cpuMs: this.#cpuMs });
+    this.#end({ error: endError("CRASHED", "The worker thread of the program failed"), cpuMs: this.#cpuMs });
   }
 
   #end(end: ProgramEnd): void {
     // A second end would be that of the next program.
     if (current !== this) return;
     this.#flush();
-    this.#release();
+    // V8 can collect the VM from here on.
+    current = undefined;
     post({ type: "end", end });
   }
 
@@ -115,11 +111,6 @@ class RunningProgram {
     this.#lines = [];
     this.#lineLength = 0;
   }
-
-  /** V8 can collect the VM from here on. */
-  #release(): void {
-    if (current === this) current = undefined;
-  }
 }
 
 async function handle(message: ToWorker): Promise<void> {
@@ -130,7 +121,7 @@ async function handle(message: ToWorker): Promise<void> {
       return void (await ready);
     case "start":
       current = new RunningProgram(message.program);
-      return current.begun();
+      return void (await current.vm);
     case "answer":
       return current?.answer(message);
     case "snapshot":

@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CodeProgram, ProgramCall, ProgramEnd } from "../code-executor.js";
-import { ProgramVm } from "./program-vm.js";
-import { prepareVm, type ReadyVm } from "./ready-vm.js";
+import { ProgramVm, prepareVm, type ReadyVm } from "./program-vm.js";
 import { type CompiledWasm, ThreadState } from "./thread-link.js";
 
 const LIMITS = { calls: 100, cpuMs: 5_000, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };

@@ -1,21 +1,27 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
-
 import { gunzipSync, gzipSync } from "node:zlib";
-import { EvalFlags, JSException, type JSValueHandle, QuickJS, type Snapshot } from "quickjs-wasi";
+import {
+  EvalFlags,
+  JSException,
+  type JSValueHandle,
+  MAX_STACK_SIZE,
+  QuickJS,
+  type Snapshot,
+} from "quickjs-wasi";
 import { countContainers } from "../../util/json.js";
 import {
   type CodeProgram,
   cpuLimit,
-  crashed,
   type EndError,
+  endError,
   memoryLimit,
   type ProgramAnswer,
   type ProgramCall,
   type ProgramEnd,
   stopped,
-  stuck,
   tooLarge,
 } from "../code-executor.js";
+import { GUEST_SOURCE } from "./guest.js";
 import {
   FILE,
   isTimeout,
@@ -28,8 +34,66 @@ import {
   positionIn,
   positionInSource,
 } from "./parse-program.js";
-import { createVm, type ReadyVm, type VmHooks, vmOptions } from "./ready-vm.js";
 import { type CompiledWasm, ThreadState } from "./thread-link.js";
+
+export interface ReadyVm {
+  readonly vm: QuickJS;
+  /** The function of `GUEST_SOURCE`, not called yet. */
+  readonly guest: JSValueHandle;
+  readonly memoryBytes: number;
+  readonly hooks: VmHooks;
+}
+
+/** `WebAssembly.Memory`, for which the types of Node have no name. */
+interface VmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+/** What a VM and its program share. */
+export interface VmHooks {
+  /** Set by the program. True ends the code that runs. */
+  isDue(): boolean;
+  /** Set by the engine: all memory of the VM. */
+  memory?: VmMemory;
+}
+
+/** Options of a VM that is created or restored. */
+export const vmOptions = (wasm: CompiledWasm, memoryBytes: number, hooks: VmHooks) => ({
+  wasm,
+  memoryLimit: memoryBytes,
+  maxStackSize: MAX_STACK_SIZE,
+  interruptHandler: () => hooks.isDue(),
+  wasi: (memory: VmMemory) => {
+    hooks.memory = memory;
+    // The engine may print: nothing of that belongs to the host.
+    return { fd_write: () => 8 };
+  },
+});
+
+export async function createVm(wasm: CompiledWasm, memoryBytes: number): Promise<ReadyVm> {
+  const hooks: VmHooks = { isDue: () => false };
+  const vm = await QuickJS.create(vmOptions(wasm, memoryBytes, hooks));
+  return { vm, guest: vm.evalCode(GUEST_SOURCE, "toolport"), memoryBytes, hooks };
+}
+
+/** Compiles code that programs use. It changes nothing that a program can see. */
+const REHEARSAL = `(async () => {
+  await null;
+  const { a } = JSON.parse(JSON.stringify({ a: [1, "b", null] }));
+  new Proxy({}, { get: () => a.map((value) => value) }).b;
+  try { throw new Error("c"); } catch (error) { error.stack; }
+})()`;
+
+/** Creates a VM and lets it run once, so that the functions of the engine are compiled. */
+export async function prepareVm(wasm: CompiledWasm, memoryBytes: number): Promise<ReadyVm> {
+  const ready = await createVm(wasm, memoryBytes);
+  const { vm } = ready;
+  vm.evalCode(REHEARSAL, "toolport").dispose();
+  vm.executePendingJobs();
+  vm.evalCode("async function _() {}", "toolport", EvalFlags.COMPILE_ONLY).dispose();
+  vm.runGC();
+  return ready;
+}
 
 /** What a program runs in. */
 interface VmSource {
@@ -73,9 +137,6 @@ const textOf = (handle: JSValueHandle | undefined): string | undefined =>
   handle?.isString ? handle.toString() : undefined;
 
 export class ProgramVm {
-  readonly #program: CodeProgram;
-  readonly #listener: VmListener;
-  readonly #thread: ThreadState;
   #vm!: QuickJS;
   #hooks!: VmHooks;
   #api!: JSValueHandle;
@@ -92,10 +153,11 @@ export class ProgramVm {
   #thrown: Thrown | undefined;
   #value: { readonly json: string | undefined } | { readonly size: number } | undefined;
 
-  private constructor(program: CodeProgram, listener: VmListener, thread: ThreadState) {
-    this.#program = program;
-    this.#listener = listener;
-    this.#thread = thread;
+  private constructor(
+    readonly program: CodeProgram,
+    readonly listener: VmListener,
+    readonly thread: ThreadState,
+  ) {
     this.#usedMs = program.usedCpuMs ?? 0;
     this.#outputLeft = program.limits.outputBytes;
   }
@@ -115,7 +177,7 @@ export class ProgramVm {
   }
 
   async #begin({ wasm, ready }: VmSource): Promise<void> {
-    const { memoryBytes } = this.#program.limits;
+    const { memoryBytes } = this.program.limits;
     try {
       const opened = ready?.memoryBytes === memoryBytes ? ready : await createVm(wasm, memoryBytes);
       this.#vm = opened.vm;
@@ -125,14 +187,14 @@ export class ProgramVm {
     } catch (error) {
       return this.#end(engineFailure(error));
     }
-    this.#listener.onRunning();
+    this.listener.onRunning();
     let parsed: ParsedProgram | ProgramSyntaxError;
     try {
       parsed = await this.#parse();
     } catch (error) {
-      return this.#end(isTimeout(error) ? cpuLimit(this.#program.limits.cpuMs) : engineFailure(error));
+      return this.#end(isTimeout(error) ? cpuLimit(this.program.limits.cpuMs) : engineFailure(error));
     }
-    if (this.#thread.isStopRequested) return this.stop();
+    if (this.thread.isStopRequested) return this.stop();
     if ("message" in parsed) {
       const { message, line, column } = parsed;
       return this.#end({ code: "SYNTAX", name: "SyntaxError", message, line, column });
@@ -145,7 +207,7 @@ export class ProgramVm {
 
   /** JavaScript, or TypeScript if that fails. `sucrase` is loaded only then. Both parsers use the time of the program. */
   async #parse(): Promise<ParsedProgram | ProgramSyntaxError> {
-    const { source } = this.#program;
+    const { source } = this.program;
     const compile = (code: string) =>
       this.#inVm(() => this.#vm.evalCode(code, FILE, EvalFlags.COMPILE_ONLY).dispose());
     const plain = this.#compute(() => parseJavaScript(source, compile));
@@ -156,7 +218,7 @@ export class ProgramVm {
   }
 
   get #leftMs(): number {
-    return this.#program.limits.cpuMs - this.cpuMs;
+    return this.program.limits.cpuMs - this.cpuMs;
   }
 
   /** Runs code whose time counts as that of the program. */
@@ -173,7 +235,7 @@ export class ProgramVm {
   /** Not part of the program's time. */
   #openGuest(guest: JSValueHandle): void {
     const vm = this.#vm;
-    const { tools, limits } = this.#program;
+    const { tools, limits } = this.program;
     const members = JSON.stringify({ names: Object.keys(tools), tools: Object.values(tools) });
     this.#api = vm.callFunction(
       guest,
@@ -189,10 +251,7 @@ export class ProgramVm {
   async #continue(wasm: CompiledWasm, image: Uint8Array): Promise<void> {
     const { header, snapshot } = readImage(image);
     this.#hooks = { isDue: this.#interrupt };
-    const vm = await QuickJS.restore(
-      snapshot,
-      vmOptions(wasm, this.#program.limits.memoryBytes, this.#hooks),
-    );
+    const vm = await QuickJS.restore(snapshot, vmOptions(wasm, this.program.limits.memoryBytes, this.#hooks));
     this.#vm = vm;
     for (const [name, callback] of Object.entries(this.#callbacks())) vm.registerHostCallback(name, callback);
     this.#api = vm.importHandle(header.api);
@@ -201,8 +260,8 @@ export class ProgramVm {
     this.#outputLeft = header.outputLeft;
     this.#outputMissing = header.outputMissing;
     this.#isTypeScript = header.isTypeScript;
-    if (this.#thread.isStopRequested) return this.stop();
-    this.#listener.onRunning();
+    if (this.thread.isStopRequested) return this.stop();
+    this.listener.onRunning();
     await this.#enter(() => {});
   }
 
@@ -263,21 +322,21 @@ export class ProgramVm {
 
   /** Runs the engine: the thread can be ended meanwhile. */
   #inVm<Result>(run: () => Result): Result {
-    this.#thread.rest();
+    this.thread.rest();
     try {
       return run();
     } finally {
-      this.#thread.wake();
+      this.thread.wake();
     }
   }
 
   /** Runs a function of the worker that the engine calls. */
   #inHost<Result>(run: () => Result): Result {
-    this.#thread.wake();
+    this.thread.wake();
     try {
       return run();
     } finally {
-      this.#thread.rest();
+      this.thread.rest();
     }
   }
 
@@ -290,13 +349,13 @@ export class ProgramVm {
     });
 
   #isDue(): boolean {
-    if (this.#dueSince === undefined && (this.#thread.isStopRequested || this.#isLate()))
+    if (this.#dueSince === undefined && (this.thread.isStopRequested || this.#isLate()))
       this.#dueSince = performance.now();
     return this.#dueSince !== undefined;
   }
 
   #isLate(): boolean {
-    return this.cpuMs > this.#program.limits.cpuMs;
+    return this.cpuMs > this.program.limits.cpuMs;
   }
 
   /** The functions of the worker that the guest calls. Their names are part of images. */
@@ -305,7 +364,7 @@ export class ProgramVm {
       (callback: (...args: JSValueHandle[]) => JSValueHandle | undefined) =>
       (...args: JSValueHandle[]) =>
         this.#inHost(() => {
-          if (this.#isDue() && performance.now() - this.#dueSince! > PARK_MS) this.#thread.park();
+          if (this.#isDue() && performance.now() - this.#dueSince! > PARK_MS) this.thread.park();
           return callback(...args) ?? this.#vm.undefined;
         });
     return {
@@ -317,7 +376,7 @@ export class ProgramVm {
         const number = id!.toNumber();
         this.#pending.add(number);
         const { line } = positionIn(textOf(stack) ?? "");
-        this.#listener.onCall({
+        this.listener.onCall({
           id: number,
           server: server!.toString(),
           tool: tool!.toString(),
@@ -343,12 +402,12 @@ export class ProgramVm {
         ? line
         : new TextDecoder().decode(bytes.subarray(0, this.#outputLeft), { stream: true });
       this.#outputLeft -= bytes.length + 1;
-      this.#listener.onLog(part);
+      this.listener.onLog(part);
       if (part.length === length) return;
       this.#outputLeft = 0;
       this.#outputMissing += length - part.length;
     } else this.#outputMissing += length;
-    this.#listener.onCut();
+    this.listener.onCut();
   }
 
   #finish(kind: string, [first, ...rest]: (string | undefined)[]): void {
@@ -378,7 +437,7 @@ export class ProgramVm {
   async #report(failure: unknown): Promise<void> {
     const value = this.#value;
     if (this.#dueSince !== undefined)
-      return this.#end(this.#isLate() ? cpuLimit(this.#program.limits.cpuMs) : stopped());
+      return this.#end(this.#isLate() ? cpuLimit(this.program.limits.cpuMs) : stopped());
     if (value !== undefined) return this.#endWith(value);
     if (this.#thrown !== undefined) {
       // Answers that arrive meanwhile must not run the program again.
@@ -386,14 +445,14 @@ export class ProgramVm {
       return this.#end(await this.#describe(this.#thrown));
     }
     if (failure !== undefined) return this.#end(engineFailure(failure));
-    if (this.#pending.size > 0) return this.#listener.onWait([...this.#pending]);
+    if (this.#pending.size > 0) return this.listener.onWait([...this.#pending]);
     // The guest reports every end, unless it has no memory left for that.
     if (this.#main?.promiseState !== 0) return this.#end(memoryLimit());
-    this.#end(stuck());
+    this.#end(endError("STUCK", "The program waits for a promise that nothing will resolve"));
   }
 
   #endWith(value: { readonly json: string | undefined } | { readonly size: number }): void {
-    const { resultBytes } = this.#program.limits;
+    const { resultBytes } = this.program.limits;
     const size = "size" in value ? value.size : Buffer.byteLength(value.json ?? "");
     if ("json" in value && size <= resultBytes) return this.#close({ value: value.json, cpuMs: this.cpuMs });
     const message = `The result has ${size} bytes as JSON; the limit is ${resultBytes}`;
@@ -410,9 +469,9 @@ export class ProgramVm {
     const position = positionIn(stack);
     const transform = this.#isTypeScript ? await loadSucrase() : undefined;
     if (transform === undefined) return position;
-    return positionInSource(this.#program.source, position, {
+    return positionInSource(this.program.source, position, {
       transform,
-      limitMs: this.#program.limits.cpuMs,
+      limitMs: this.program.limits.cpuMs,
     });
   }
 
@@ -423,8 +482,8 @@ export class ProgramVm {
   #close(end: ProgramEnd): void {
     this.#hasEnded = true;
     if (this.#outputMissing > 0)
-      this.#listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
-    this.#listener.onEnd(end);
+      this.listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
+    this.listener.onEnd(end);
   }
 }
 
@@ -440,7 +499,7 @@ function engineFailure(failure: unknown): EndError {
   // The stack of the engine overflowed. It cannot continue, but the program is to blame.
   if (failure instanceof RangeError || failure instanceof JSException)
     return { code: "THROWN", name: failure.name, message };
-  return crashed("The engine that runs programs failed");
+  return endError("CRASHED", "The engine that runs programs failed");
 }
 
 /** Stored in an image beside the memory of the VM. */

@@ -153,7 +153,6 @@ function toCallResult(result: unknown): object {
 }
 
 class AppMessages {
-  readonly #parts: AppMessageParts;
   #second = 0;
   #count = 0;
   #dropped = 0;
@@ -163,9 +162,7 @@ class AppMessages {
   #isWelcomed = false;
   #isReady = false;
 
-  constructor(parts: AppMessageParts) {
-    this.#parts = parts;
-  }
+  constructor(readonly parts: AppMessageParts) {}
 
   /** Handles one message. Reads nothing of it above the limit. */
   receive(event: { readonly data: unknown }): void {
@@ -173,7 +170,7 @@ class AppMessages {
     const { jsonrpc, id, method, params } = fieldsOf(event.data);
     if (jsonrpc !== "2.0" || typeof method !== "string") return;
     if (typeof id !== "string" && typeof id !== "number") return this.#notified(method, fieldsOf(params));
-    const { send } = this.#parts;
+    const { send } = this.parts;
     this.#answer(method, fieldsOf(params)).then(
       (result) => send({ jsonrpc, id, result }),
       (error: Error) => {
@@ -184,26 +181,26 @@ class AppMessages {
   }
 
   notify(method: string, params: object): void {
-    if (this.#isReady) this.#parts.send({ jsonrpc: "2.0", method: `ui/notifications/${method}`, params });
+    if (this.#isReady) this.parts.send({ jsonrpc: "2.0", method: `ui/notifications/${method}`, params });
   }
 
   #isTooMuch(): boolean {
     const second = Math.floor(performance.now() / 1_000);
     if (second !== this.#second) [this.#second, this.#count] = [second, 0];
     if (++this.#count <= MAX_PER_SECOND) return false;
-    if (++this.#dropped === MAX_DROPPED) this.#parts.stop("it sent too many messages");
+    if (++this.#dropped === MAX_DROPPED) this.parts.stop("it sent too many messages");
     return true;
   }
 
   #notified(method: string, params: Fields): void {
     if (!this.#isWelcomed) return;
     if (method === "ui/notifications/size-changed" && typeof params["height"] === "number")
-      this.#parts.resize(params["height"]);
-    else if (method === "ui/notifications/request-teardown") this.#parts.stop(null);
+      this.parts.resize(params["height"]);
+    else if (method === "ui/notifications/request-teardown") this.parts.stop(null);
     else if (method === "ui/notifications/initialized" && !this.#isReady) {
       this.#isReady = true;
-      this.notify("tool-input", { arguments: fieldsOf(this.#parts.args) });
-      this.notify("tool-result", toCallResult(this.#parts.result));
+      this.notify("tool-input", { arguments: fieldsOf(this.parts.args) });
+      this.notify("tool-result", toCallResult(this.parts.result));
     }
   }
 
@@ -230,7 +227,7 @@ class AppMessages {
   }
 
   #welcome(): object {
-    const { view, version } = this.#parts;
+    const { view, version } = this.parts;
     this.#isWelcomed = true;
     return {
       protocolVersion: PROTOCOL_VERSION,
@@ -257,7 +254,7 @@ class AppMessages {
       throw new Refusal(-32000, "Too many calls are running. Try again later");
     this.#running++;
     try {
-      return toCallResult(await this.#parts.call(name, fieldsOf(args)));
+      return toCallResult(await this.parts.call(name, fieldsOf(args)));
     } finally {
       this.#running--;
     }
@@ -271,7 +268,7 @@ class AppMessages {
     if (url === undefined || !isWeb || this.#isAsking || this.#declined >= MAX_DECLINED)
       return { isError: true };
     this.#isAsking = true;
-    const isOpened = await this.#parts.openLink(url);
+    const isOpened = await this.parts.openLink(url);
     this.#isAsking = false;
     if (isOpened) return {};
     this.#declined++;

@@ -2,8 +2,7 @@
 
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Root } from "../../protocol/server-requests/sampling-and-roots.js";
-import type { LoginView, TrafficEntry } from "../console-api.js";
+import type { LoginView, Root, TrafficEntry } from "../console-api.js";
 import { ask } from "./api.js";
 import { Code } from "./content-view.js";
 import { html } from "./html.js";

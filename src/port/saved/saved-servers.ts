@@ -4,8 +4,7 @@ import { parseServerEntry } from "../../config/parse-servers.js";
 import { configIdentity, freezeConfig, type ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { userPrefix } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import { isPlainObject } from "../../util/json.js";
 import { hashText } from "../../util/text.js";
 

@@ -1,8 +1,16 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { canonicalJson, definitionHash } from "../../catalog/safety/canonical-json.js";
+import { definitionHash } from "../../catalog/safety/canonical-json.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { type AuthError, afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
+import {
+  type AuthError,
+  afterUnknown,
+  asUnsent,
+  StateError,
+  ToolCallError,
+  ToolportError,
+  throwUnsent,
+} from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {
@@ -17,6 +25,7 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { isRefusedState } from "../../protocol/input-rounds.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
+import { canonicalJson } from "../../util/canonical-json.js";
 import type { Fields } from "../../util/json.js";
 import type { SuspensionNews } from "../events.js";
 import type { PortCore } from "../port-core.js";
@@ -31,27 +40,16 @@ import {
 import { type HeldRecord, isAbandoned } from "./held-record.js";
 import {
   changedTool,
-  declinedPages,
-  expiredAtServer,
-  movedServer,
   namesOf,
-  notApproved,
   notOffered,
-  reusedKey,
   type SavedCallOptions,
+  type SuspensionEntry,
   type SuspensionRecord,
-  savedError,
-  toSuspended,
-  unknownKey,
-  unknownOutcome,
-  unknownToken,
-} from "./suspension-record.js";
-import {
-  asUnsent,
-  createToken,
-  type FoundRecord,
   SuspensionRecords,
-  throwUnsent,
+  savedError,
+  suspensionError,
+  toSuspended,
+  unknownOutcome,
 } from "./suspension-records.js";
 
 export interface SuspendableCall {
@@ -67,11 +65,9 @@ type Stage = "unsent" | "sending" | "begun";
 const checkedStores = new WeakSet<Store>();
 
 export class PortSuspensions {
-  readonly #port: PortCore;
   readonly #records: SuspensionRecords;
 
-  constructor(port: PortCore) {
-    this.#port = port;
+  constructor(readonly port: PortCore) {
     this.#records = new SuspensionRecords(port.parts.settings.store, port.principal?.name);
   }
 
@@ -82,7 +78,7 @@ export class PortSuspensions {
     if (wish.key !== undefined) {
       const known = await this.#known(wish.key, call);
       if (known !== undefined) return known;
-      if (wish.create === false) throw unknownKey(call.name);
+      if (wish.create === false) throw suspensionError("unknownKey", { tool: call.name });
     }
     const { record, entry, pause } = await this.#find(call, wish);
     if (entry === undefined)
@@ -100,10 +96,9 @@ export class PortSuspensions {
   async requestApproval(given: SuspendableCall): Promise<SuspendedForApproval | undefined> {
     const { wish, call } = await this.#read(given);
     if (wish.key !== undefined) {
-      const found = await this.#settledByKey(wish.key, call.options.signal);
-      if (found !== undefined) {
-        if (!this.#isSameCall(found, call)) throw reusedKey(found);
-        const waiting = found.state === "waiting" ? toSuspended(found) : undefined;
+      const earlier = await this.#earlier(wish.key, call);
+      if (earlier !== undefined) {
+        const waiting = earlier.record.state === "waiting" ? toSuspended(earlier.record) : undefined;
         return waiting?.reason === "approval" ? waiting : undefined;
       }
     }
@@ -127,36 +122,44 @@ export class PortSuspensions {
   }
 
   /** The record of an earlier call with the same key, when no process works on it any more. */
-  async #settledByKey(key: string, signal: AbortSignal | undefined): Promise<SuspensionRecord | undefined> {
+  async #earlier(key: string, call: SuspendableCall): Promise<SuspensionEntry | undefined> {
     for (;;) {
-      const found = await this.#records.findByKey(key).catch(throwUnsent);
-      if (found?.record.state !== "sending" || (await this.#isAbandoned(found, signal))) return found?.record;
+      const entry = await this.#records.findByKey(key).catch(throwUnsent);
+      if (entry === undefined) return undefined;
+      if (!this.#isSameCall(entry.record, call)) throw suspensionError("reusedKey", entry.record);
+      if (entry.record.state !== "sending" || (await this.#isAbandoned(entry, call.options.signal)))
+        return entry;
     }
   }
 
   /** Continues a suspended call. */
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<ToolResult | Suspended> {
     for (;;) {
-      const found = await this.#records.findByToken(token).catch(throwUnsent);
-      if (found === undefined) throw unknownToken();
-      if (found.record.state === "done") throw unknownToken();
-      if (found.record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
-      const outcome = await this.#resume(found, input, options);
+      const entry = await this.#records.find(token).catch(throwUnsent);
+      if (entry === undefined || entry.record.state === "done") throw suspensionError("unknownToken");
+      if (entry.record.state === "sending" && !(await this.#isAbandoned(entry, options.signal))) continue;
+      const outcome = await this.#resume(entry, input, options);
       if (outcome !== "lost") return outcome;
     }
   }
 
+  /** The calls that wait for a person, oldest first. */
   async list(): Promise<Suspended[]> {
-    const warn = (error: unknown) => this.#port.parts.warn(undefined, toToolportError(error).message);
-    return (await this.#records.waiting(warn).catch(throwUnsent)).map(toSuspended);
+    const onFailure = (error: unknown) => {
+      // A record that was changed in the store does not hide the others.
+      if (!(error instanceof StateError) || error.code !== "CORRUPT") throw error;
+      this.port.parts.warn(undefined, error.message);
+    };
+    const waiting = await this.#records.waiting(onFailure).catch(throwUnsent);
+    return waiting.sort((a, b) => a.createdAt - b.createdAt).map(toSuspended);
   }
 
   async discard(token: string, { answeredBy }: Pick<ResumeInput, "answeredBy">): Promise<void> {
-    const found = await this.#records.findByToken(token).catch(throwUnsent);
-    const isBusy = found?.record.state === "sending" && (found.record.leaseUntil ?? 0) > Date.now();
-    if (found === undefined || isBusy || found.record.state === "done") throw unknownToken();
-    if (!(await this.#records.discard(found).catch(throwUnsent))) throw unknownToken();
-    this.#emit("discarded", found.record, answeredBy);
+    const entry = await this.#records.find(token).catch(throwUnsent);
+    const isBusy = entry?.record.state === "sending" && (entry.record.leaseUntil ?? 0) > Date.now();
+    if (entry === undefined || isBusy || entry.record.state === "done") throw suspensionError("unknownToken");
+    if (!(await this.#records.discard(entry).catch(throwUnsent))) throw suspensionError("unknownToken");
+    this.#emit("discarded", entry.record, answeredBy);
   }
 
   /** Deletes the saved outcomes of calls with these keys. */
@@ -168,21 +171,19 @@ export class PortSuspensions {
   async #known(key: string, call: SuspendableCall): Promise<ToolResult | Suspended | undefined> {
     const { options } = call;
     for (;;) {
-      const found = await this.#records.findByKey(key).catch(throwUnsent);
-      if (found === undefined) return undefined;
-      const { record } = found;
-      if (!this.#isSameCall(record, call)) throw reusedKey(record);
+      const earlier = await this.#earlier(key, call);
+      if (earlier === undefined) return undefined;
+      const { record } = earlier;
       if (record.state === "waiting") return toSuspended(record);
       if (record.outcome !== undefined) {
         const { outcome } = record;
-        if ("refused" in outcome) throw notApproved(record);
+        if ("refused" in outcome) throw suspensionError("notApproved", record);
         if ("error" in outcome) throw savedError(record, outcome.error);
         return outcome.result;
       }
-      if (record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
       if (!this.#mayRepeat(record, options.idempotent)) throw unknownOutcome(record);
       const again = await this.#find(call, { ...record, key, create: true, requireDurable: false });
-      const held = await this.#records.mark(found, again.record).catch(throwUnsent);
+      const held = await this.#records.mark(earlier, again.record).catch(throwUnsent);
       if (held === undefined) continue;
       if (again.entry === undefined) return this.#suspend(again.record, again.pause!, held);
       return this.#send(again.record, again.entry, { held, options });
@@ -190,7 +191,7 @@ export class PortSuspensions {
   }
 
   #isSameCall(record: SuspensionRecord, { name, args, options }: SuspendableCall): boolean {
-    const config = this.#port.pool.get(record.server)?.config;
+    const config = this.port.pool.get(record.server)?.config;
     const isSameServer = config === undefined || serverIdentity(config) === record.identity;
     const sentBefore = canonicalJson([record.given, record.options.added ?? null]);
     return (
@@ -199,39 +200,39 @@ export class PortSuspensions {
   }
 
   /** Waits while another process sends the call. True if that process is gone. */
-  #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
+  #isAbandoned(entry: SuspensionEntry, signal: AbortSignal | undefined): Promise<boolean> {
     const reload = () => {
-      this.#port.assertOpen();
-      return this.#records.reload(found).catch(throwUnsent);
+      this.port.assertOpen();
+      return this.#records.read(entry.key).catch(throwUnsent);
     };
-    return isAbandoned(found, reload, signal);
+    return isAbandoned(entry, reload, signal);
   }
 
   async #resume(
-    found: FoundRecord,
+    waiting: SuspensionEntry,
     input: ResumeInput,
     options: ResumeOptions,
   ): Promise<ToolResult | Suspended | "lost"> {
-    const { record } = found;
+    const { record } = waiting;
     const { pause } = record;
-    if (pause === undefined) throw unknownToken();
+    if (pause === undefined) throw suspensionError("unknownToken");
     const where = namesOf(record);
     const callOptions: SuspendCallOptions = { ...record.options, ...definedOnly(options), suspend: true };
     if (record.state !== "waiting" && input.again !== true && !this.#mayRepeat(record, undefined))
       throw unknownOutcome(record);
     const isAnew = input.restart === true && pause.reason === "input";
     if (!isAnew) checkKind(pause.reason, input, where);
-    if (record.isExpiredAtServer && !isAnew) throw expiredAtServer(record);
-    if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(found, input);
+    if (record.isExpiredAtServer && !isAnew) throw suspensionError("expiredAtServer", record);
+    if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(waiting, input);
     const answers =
       pause.reason === "input" && !isAnew ? checkAnswers(pause.input.requests, input.answers, where) : {};
     const entry = await this.#entryOf(record, callOptions);
     if (entry === undefined) return toSuspended(record);
-    const held = await this.#records.mark(found).catch(throwUnsent);
+    const held = await this.#records.mark(waiting).catch(throwUnsent);
     if (held === undefined) return "lost";
     if (pause.reason === "input" && !isAnew && pause.input.by === "repetition" && isDeclined(answers)) {
       await this.#records.end(held, { refused: true });
-      throw declinedPages(record);
+      throw suspensionError("declinedPages", record);
     }
     this.#emit("resumed", record, input.answeredBy);
     const approved = pause.reason === "approval" ? pause.args : record.approved;
@@ -251,12 +252,12 @@ export class PortSuspensions {
     });
   }
 
-  async #refuse(found: FoundRecord, { answeredBy }: ResumeInput): Promise<never | "lost"> {
-    const held = await this.#records.mark(found).catch(throwUnsent);
+  async #refuse(entry: SuspensionEntry, { answeredBy }: ResumeInput): Promise<never | "lost"> {
+    const held = await this.#records.mark(entry).catch(throwUnsent);
     if (held === undefined) return "lost";
     await this.#records.end(held, { refused: true }).catch(throwUnsent);
-    this.#emit("discarded", found.record, answeredBy);
-    throw notApproved(found.record);
+    this.#emit("discarded", entry.record, answeredBy);
+    throw suspensionError("notApproved", entry.record);
   }
 
   /** Finds the tool of a new call. Without an entry, the user has to log in first (`pause`). */
@@ -264,12 +265,12 @@ export class PortSuspensions {
     { name, args, options }: SuspendableCall,
     wish: SuspendWish,
   ): Promise<{ record: SuspensionRecord; entry?: CatalogEntry | undefined; pause?: Pause | undefined }> {
-    const { catalog, pool } = this.#port;
+    const { catalog, pool } = this.port;
     let entry: CatalogEntry | undefined;
     let pause: Pause | undefined;
     let server: string;
     try {
-      entry = catalog.entry(name) ?? (await this.#port.findTool(name, options));
+      entry = catalog.entry(name) ?? (await this.port.findTool(name, options));
       server = entry.info.server;
     } catch (error) {
       pause = loginPause({ suspension: { reasons: wish.reasons } }, asUnsent(error));
@@ -280,7 +281,7 @@ export class PortSuspensions {
     const record: SuspensionRecord = {
       format: 1,
       state: "sending",
-      principal: this.#port.principal?.name ?? null,
+      principal: this.port.principal?.name ?? null,
       server,
       identity: serverIdentity(pool.require(server).config),
       tool: name,
@@ -298,19 +299,19 @@ export class PortSuspensions {
 
   /** The tool of a suspended call, on its own server; undefined if the user still has to log in. Throws before anything is sent. */
   async #entryOf(record: SuspensionRecord, options: SuspendCallOptions): Promise<CatalogEntry | undefined> {
-    const { pool, catalog, parts } = this.#port;
+    const { pool, catalog, parts } = this.port;
     const { pause } = record;
     const connection = pool.get(record.server);
     if (connection === undefined || serverIdentity(connection.config) !== record.identity)
-      throw movedServer(record);
+      throw suspensionError("movedServer", record);
     const wait = { signal: options.signal, timeoutMs: options.timeoutMs ?? parts.settings.timeoutMs };
     try {
-      await this.#port.bringUp([connection], wait);
+      await this.port.bringUp([connection], wait);
       if (connection.current.session === undefined) await connection.current.acquire(wait);
       const entry =
         pause?.reason === "input"
           ? catalog.find(record.server, pause.sourceName)
-          : await this.#port.findTool(record.tool, wait);
+          : await this.port.findTool(record.tool, wait);
       if (entry === undefined || entry.info.server !== record.server) throw changedTool(record);
       if (record.definition !== undefined && (await definitionHash(entry.source.raw)) !== record.definition)
         throw changedTool(record);
@@ -324,10 +325,10 @@ export class PortSuspensions {
 
   /** Asks `approve` without sending the call. Undefined if no person has to decide. */
   async #approvalPause(entry: CatalogEntry, { args, options }: SuspendableCall): Promise<Pause | undefined> {
-    if (this.#port.parts.settings.approve === undefined) return undefined;
+    if (this.port.parts.settings.approve === undefined) return undefined;
     const suspension: CallSuspension = { isApprovalOnly: true };
     // The call itself will report invalid arguments and refusals.
-    const answer = await this.#port.run(entry, args, options, { suspension }).catch(() => undefined);
+    const answer = await this.port.run(entry, args, options, { suspension }).catch(() => undefined);
     return answer?.pause;
   }
 
@@ -356,7 +357,7 @@ export class PortSuspensions {
       },
     };
     try {
-      const run = this.#port.run(entry, record.given, options, { suspension, task });
+      const run = this.port.run(entry, record.given, options, { suspension, task });
       const { result, pause } = await run.catch(async (error: unknown) => {
         throw await this.#failed(error, { record, held, stage });
       });
@@ -395,7 +396,7 @@ export class PortSuspensions {
     const { expiresAt } = record;
     if (isUnsent && isRefusedState(error)) {
       await held.replace({ ...held.record, state, expiresAt, isExpiredAtServer: true }).catch(warn);
-      return expiredAtServer(record, error);
+      return suspensionError("expiredAtServer", record, error);
     }
     if (isUnsent && held.record.pause === undefined && !isUncertain) await held.delete().catch(warn);
     else if (isUnsent) await held.replace({ ...held.record, state, expiresAt }).catch(warn);
@@ -416,7 +417,13 @@ export class PortSuspensions {
     key: string | undefined,
   ): Promise<Suspended | undefined> {
     const expiresAt = Date.now() + record.ttlMs;
-    const next: SuspensionRecord = { ...record, state: "waiting", token: createToken(), expiresAt, pause };
+    const next: SuspensionRecord = {
+      ...record,
+      state: "waiting",
+      token: this.#records.createToken(),
+      expiresAt,
+      pause,
+    };
     if (!(await this.#records.create(next, key).catch(throwUnsent))) return undefined;
     this.#emit("suspended", next);
     return toSuspended(next);
@@ -433,7 +440,7 @@ export class PortSuspensions {
       ...record,
       ...(pause.reason === "input" && (await this.#asker(record, pause))),
       state: "waiting",
-      token: isSameLogin ? record.token : createToken(),
+      token: isSameLogin ? record.token : this.#records.createToken(),
       expiresAt: isSameLogin ? record.expiresAt : now + record.ttlMs,
       pause,
       task: this.#taskOf(record, pause),
@@ -452,7 +459,7 @@ export class PortSuspensions {
   /** The server that asks; after a fallback, another one than that of the tool. */
   async #asker(record: SuspensionRecord, { server, sourceName }: Extract<Pause, { reason: "input" }>) {
     if (server === record.server) return {};
-    const { pool, catalog } = this.#port;
+    const { pool, catalog } = this.port;
     const source = catalog.find(server, sourceName)?.source;
     return {
       server,
@@ -477,7 +484,7 @@ export class PortSuspensions {
   /** The call may run twice: its caller says so, or a trusted server. */
   #mayRepeat({ server, tool, options }: SuspensionRecord, idempotent: boolean | undefined): boolean {
     if (options.idempotent === true || idempotent === true) return true;
-    const { pool, catalog } = this.#port;
+    const { pool, catalog } = this.port;
     const annotations = catalog.entry(tool)?.info.annotations;
     const isTrusted = pool.get(server)?.config.trustAnnotations === true;
     return isTrusted && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
@@ -485,7 +492,7 @@ export class PortSuspensions {
 
   /** Throws `NOT_OFFERED` if the store cannot keep a suspended call safely. */
   async #assertOffered({ requireDurable }: SuspendWish): Promise<void> {
-    const { store } = this.#port.parts.settings;
+    const { store } = this.port.parts.settings;
     if (store.sealed === false)
       throw notOffered(
         "Calls cannot be suspended, because the store does not encrypt what it saves",
@@ -499,18 +506,18 @@ export class PortSuspensions {
     if (checkedStores.has(store)) return;
     checkedStores.add(store);
     if (!risk.isExpected)
-      this.#port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
+      this.port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
   }
 
   #warn({ server }: SuspensionRecord, error: unknown): void {
-    this.#port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
+    this.port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
   }
 
   #emit(phase: SuspensionNews["phase"], record: SuspensionRecord, answeredBy?: string): void {
     const { server, tool, pause } = record;
-    this.#port.suspensionCounts[phase] += 1;
-    const principal = this.#port.principal?.name;
-    this.#port.parts.emitter.emit("suspension", {
+    this.port.suspensionCounts[phase] += 1;
+    const principal = this.port.principal?.name;
+    this.port.parts.emitter.emit("suspension", {
       phase,
       server,
       tool,

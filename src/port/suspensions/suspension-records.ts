@@ -1,76 +1,227 @@
 /**
- * Suspended calls in the store. A record is changed by compare-and-set only, so that one process sends a round and all
- * others notice it.
+ * Suspended calls, and calls with a key, in the store: the saved form, and the errors of those that cannot be suspended or resumed. A
+ * record is changed by compare-and-set only, so that one process sends a round and all others notice it.
  */
-import { StateError, ToolportError } from "../../errors/toolport-error.js";
-import { userPrefix } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
+import { CatalogError, SuspensionError, ToolCallError } from "../../errors/toolport-error.js";
+import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
+import type { Suspended } from "../../execution/suspend/suspension.js";
+import type { TaskRecord } from "../../execution/tasks/task-record.js";
+import type { AnyCallOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { type Store, userPrefix } from "../../state/store.js";
+import { isRecord } from "../../util/json.js";
 import { sha256 } from "../../util/text.js";
-import { type FoundHeld, HeldRecord, type RecordAccess, withLease } from "./held-record.js";
-import {
-  isPointer,
-  isSuspensionRecord,
-  type SavedOutcome,
-  type SuspensionRecord,
-  unknownOutcome,
-} from "./suspension-record.js";
+import { type HeldRecord, type LeasedRecord, TokenRecords, type VersionedRecord } from "./held-record.js";
 
-const PREFIX = "tpc1.";
-const TOKEN = /^tpc1\.[\w-]{43}$/;
+type Arguments = Readonly<Record<string, unknown>>;
 
-/** A record as it was read. */
-export type FoundRecord = FoundHeld<SuspensionRecord>;
+/** Options of the first call that later rounds need too. */
+export type SavedCallOptions = Pick<
+  AnyCallOptions,
+  "timeoutMs" | "idempotent" | "headers" | "meta" | "applyDefaults" | "checkArguments" | "added"
+>;
 
-/** A new token: 256 random bits. */
-export function createToken(prefix = PREFIX): string {
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
-  const text = btoa(String.fromCharCode(...bytes));
-  return `${prefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+/** How a call with a key ended: with a result, with an error of the server, or without being sent. */
+type SavedOutcome =
+  | { readonly result: ToolResult }
+  | { readonly error: Pick<ToolCallError, "code" | "what" | "rpcCode"> }
+  | { readonly refused: true };
+
+export interface SuspensionRecord extends LeasedRecord {
+  readonly format: 1;
+  /**
+   * `waiting` for a person; `sending`: a process sends the call until `leaseUntil`; `unknown`: the call was sent and its outcome
+   * was lost; `done`: the saved outcome of a call with a key.
+   */
+  readonly state: "waiting" | "sending" | "unknown" | "done";
+  /** The token of this round. */
+  readonly token?: string | undefined;
+  readonly principal: string | null;
+  readonly server: string;
+  /** Identity of the server: a name and an address or command. */
+  readonly identity: string;
+  /** Public name of the tool. */
+  readonly tool: string;
+  /** Name of the tool on its server; undefined if the server has not listed it yet. */
+  readonly sourceName?: string | undefined;
+  /** Hash of the tool's definition; undefined if the server has not listed it yet. */
+  readonly definition?: string | undefined;
+  /** The arguments as the caller gave them. */
+  readonly given: Arguments;
+  readonly options: SavedCallOptions;
+  readonly ttlMs: number;
+  /** What the call may wait for; undefined: anything. */
+  readonly reasons?: readonly SuspendReason[] | undefined;
+  readonly createdAt: number;
+  /** What the call waits for; undefined for a call with a key that is sent for the first time. */
+  readonly pause?: Pause | undefined;
+  /** The task at the server that waits for input. */
+  readonly task?: TaskRecord | undefined;
+  /** The arguments that a person has approved. */
+  readonly approved?: Arguments | undefined;
+  /** The server no longer accepts its state. */
+  readonly isExpiredAtServer?: boolean | undefined;
+  /** The call was sent before and its outcome was lost: a later round that is not sent does not change that. */
+  readonly isUncertain?: boolean | undefined;
+  /** The outcome of a call with a key. */
+  readonly outcome?: SavedOutcome | undefined;
+  /** Why the outcome was lost. */
+  readonly failure?: string | undefined;
 }
 
-export class SuspensionRecords {
-  readonly #store: Store;
-  readonly #prefix: string;
+/** Points from a token to the record of a call with a key. */
+interface SuspensionPointer {
+  readonly format: 1;
+  readonly pointsTo: string;
+}
 
-  constructor(store: Store, principal: string | undefined) {
-    this.#store = store;
-    this.#prefix = userPrefix("suspended", principal);
+const isPointer = (value: unknown): value is SuspensionPointer =>
+  isRecord(value) && value["format"] === 1 && typeof value["pointsTo"] === "string";
+
+const isSuspensionRecord = (value: unknown): value is SuspensionRecord =>
+  isRecord(value) &&
+  value["format"] === 1 &&
+  typeof value["state"] === "string" &&
+  typeof value["tool"] === "string" &&
+  typeof value["server"] === "string" &&
+  isRecord(value["given"]);
+
+/** Names for errors: those of the server and of the tool on it. */
+export const namesOf = ({ server, sourceName, tool }: SuspensionRecord) => ({
+  server,
+  tool: sourceName ?? tool,
+});
+
+/** What the caller gets. */
+export function toSuspended(record: SuspensionRecord): Suspended {
+  const { token, server, tool, given, options, expiresAt, pause } = record;
+  const common = {
+    suspended: true as const,
+    token: token!,
+    server,
+    tool,
+    expiresAt: new Date(expiresAt).toISOString(),
+  };
+  switch (pause?.reason) {
+    case "input": {
+      const { requests, round } = pause.input;
+      return { ...common, reason: "input", requests, args: pause.args, round };
+    }
+    case "approval":
+      return { ...common, reason: "approval", requests: {}, args: pause.args, round: 0 };
+    default: {
+      const authUrl = pause?.authUrl;
+      const requests = authUrl === undefined ? {} : { authUrl };
+      return { ...common, reason: "login", requests, args: { ...given, ...options.added }, round: 0 };
+    }
   }
+}
 
-  async findByToken(token: unknown): Promise<FoundRecord | undefined> {
-    if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
-    const found = await this.#read(await this.#keyOfToken(token));
-    // A token of an earlier round is used.
-    return found?.record.token === token && isLive(found) ? found : undefined;
+const PROBLEMS = {
+  /** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
+  unknownToken: {
+    code: "SUSPENSION_UNKNOWN",
+    what: "No suspended call with this token waits for this principal",
+    next: "It may be used, expired or of another principal; suspended() lists what waits",
+  },
+  /** For a call that may only be found, not begun. */
+  unknownKey: {
+    code: "SUSPENSION_UNKNOWN",
+    what: "No call with this key was made by this principal, or it has expired",
+    next: "Call the tool again",
+  },
+  movedServer: {
+    code: "SUSPENSION_MOVED",
+    what: "The server of the suspended call is not configured here, or its address or command has changed",
+    next: "Resume with the configuration that the call was made with, or discard it and call again",
+  },
+  expiredAtServer: {
+    code: "SUSPENSION_EXPIRED",
+    what: "The server no longer accepts the state of the call",
+    next: "Resume with { restart: true } to begin the call anew",
+    at: "server",
+  },
+  reusedKey: {
+    code: "KEY_REUSED",
+    what: "The key was already used for another server, tool or other arguments",
+    next: "Use one key for one call only",
+  },
+  notApproved: {
+    code: "REFUSED",
+    what: "The call was not approved, or it was discarded",
+    next: "Make a new call if it is still needed",
+  },
+  declinedPages: {
+    code: "REFUSED",
+    what: "The server demands that the user opens a web page first, and the user declined",
+    next: "Call again if the user changes their mind",
+  },
+} as const;
+
+/** The error for a call that is not suspended or resumed. Nothing was sent. */
+export function suspensionError(
+  problem: keyof typeof PROBLEMS,
+  record?: SuspensionRecord | { readonly tool: string },
+  cause?: unknown,
+): SuspensionError | ToolCallError {
+  const names = record && ("server" in record ? namesOf(record) : record);
+  const init = { ...names, ...PROBLEMS[problem], outcome: "unsent", cause } as const;
+  return init.code === "REFUSED" ? new ToolCallError(init) : new SuspensionError(init);
+}
+
+export const changedTool = (record: SuspensionRecord): CatalogError =>
+  new CatalogError({
+    ...namesOf(record),
+    code: "TOOL_CHANGED",
+    what: "The definition of the tool has changed since the call was suspended",
+    next: "Review the new definition, discard this call and call the tool again",
+    outcome: "unsent",
+  });
+
+export const unknownOutcome = (record: SuspensionRecord): SuspensionError =>
+  new SuspensionError({
+    ...namesOf(record),
+    code: "OUTCOME_UNKNOWN",
+    what: `The call was sent, and its result was lost${record.failure === undefined ? "" : ` (${record.failure})`}, so the tool may have run`,
+    next: "Find out whether it did; if it may run again, resume with { again: true } or call with idempotent: true",
+  });
+
+export const notOffered = (what: string, next: string): SuspensionError =>
+  new SuspensionError({ code: "NOT_OFFERED", what, next, outcome: "unsent" });
+
+/** The error with which the server answered the call before. */
+export const savedError = (
+  record: SuspensionRecord,
+  error: Pick<ToolCallError, "code" | "what" | "rpcCode">,
+): ToolCallError =>
+  new ToolCallError({
+    ...namesOf(record),
+    ...error,
+    next: "The call with this key has ended; use another key to call the tool again",
+  });
+
+/** A record as it was read. */
+export type SuspensionEntry = VersionedRecord<SuspensionRecord>;
+
+export class SuspensionRecords extends TokenRecords<SuspensionRecord> {
+  constructor(store: Store, principal: string | undefined) {
+    super(store, userPrefix("suspended", principal), {
+      tokenPrefix: "tpc1.",
+      isRecord: isSuspensionRecord,
+      isPointer,
+      noun: "suspended call",
+      again: "Call the tool again",
+    });
   }
 
   /** As long as the store has the record, the key is in use, whatever the clock of this process says. */
-  async findByKey(key: string): Promise<FoundRecord | undefined> {
-    return this.#read(await this.#keyOfCall(key));
-  }
-
-  /**
-   * The calls that wait for a person, oldest first.
-   *
-   * @param onCorrupt receives records that were changed in the store, which must not hide the others
-   */
-  async waiting(onCorrupt: (error: unknown) => void): Promise<SuspensionRecord[]> {
-    const keys = await this.#store.list(this.#prefix);
-    const read = (key: string) =>
-      this.#read(key, "direct").catch((error: unknown) => {
-        if (!(error instanceof StateError) || error.code !== "CORRUPT") throw error;
-        onCorrupt(error);
-        return undefined;
-      });
-    const found = await Promise.all(keys.map(read));
-    return found
-      .flatMap((item) => (item?.record.state === "waiting" && isLive(item) ? [item.record] : []))
-      .sort((a, b) => a.createdAt - b.createdAt);
+  async findByKey(key: string): Promise<SuspensionEntry | undefined> {
+    return this.read(await this.#keyOfCall(key));
   }
 
   /** Marks the first send of a call with a key; undefined if the key exists. */
   async claim(key: string, record: SuspensionRecord): Promise<HeldRecord<SuspensionRecord> | undefined> {
-    return this.#hold(await this.#keyOfCall(key), 0, record);
+    return this.#send(await this.#keyOfCall(key), 0, record);
   }
 
   /**
@@ -79,25 +230,19 @@ export class SuspensionRecords {
    * @param next replaces the record
    */
   mark(
-    { key, version, record }: FoundRecord,
+    { key, version, record }: SuspensionEntry,
     next = record,
   ): Promise<HeldRecord<SuspensionRecord> | undefined> {
     const isUncertain = record.state === "waiting" ? undefined : true;
-    return this.#hold(key, version, { ...next, isUncertain });
+    return this.#send(key, version, { ...next, isUncertain });
   }
 
-  async #hold(
+  #send(
     key: string,
     version: number,
     record: SuspensionRecord,
   ): Promise<HeldRecord<SuspensionRecord> | undefined> {
-    const holder = globalThis.crypto.randomUUID();
-    const expiresAt = freshExpiry(record);
-    const sending = withLease<SuspensionRecord>({ ...record, state: "sending", holder, expiresAt });
-    const marked = await this.#put(key, sending, version);
-    return marked === undefined
-      ? undefined
-      : new HeldRecord(this.#access, { key, version: marked, record: sending });
+    return this.hold(key, version, { ...record, state: "sending", expiresAt: freshExpiry(record) });
   }
 
   /** Saves a waiting call of which nothing was sent; false if the key exists. */
@@ -108,23 +253,23 @@ export class SuspensionRecords {
     }
     const callKey = await this.#keyOfCall(key);
     const tokenKey = await this.#point(record, callKey);
-    if ((await this.#put(callKey, record, 0)) !== undefined) return true;
-    await this.#store.delete(tokenKey);
+    if ((await this.put(callKey, record, 0)) !== undefined) return true;
+    await this.store.delete(tokenKey);
     return false;
   }
 
   /** Makes the token of a call with a key find its record. Returns the key of the pointer. */
   async #point(record: SuspensionRecord, callKey: string): Promise<string> {
-    const tokenKey = await this.#keyOfToken(record.token!);
+    const tokenKey = await this.keyOfToken(record.token!);
     const ttlMs = record.expiresAt - Date.now();
-    await this.#store.put(tokenKey, { format: 1, pointsTo: callKey }, { secret: true, ttlMs });
+    await this.store.put(tokenKey, { format: 1, pointsTo: callKey }, { secret: true, ttlMs });
     return tokenKey;
   }
 
   /** Saves a waiting call under its token. `held`: the earlier round, or the mark of a call with a key. */
   async suspend(record: SuspensionRecord, held: HeldRecord<SuspensionRecord> | undefined): Promise<void> {
     if (held === undefined || !this.isKeyed(held)) {
-      await this.#put(await this.#keyOfToken(record.token!), record, 0);
+      await this.put(await this.keyOfToken(record.token!), record, 0);
       await held?.delete();
       return;
     }
@@ -132,7 +277,7 @@ export class SuspensionRecords {
     const before = held.record.token;
     if (!(await held.replace(record))) throw unknownOutcome(record);
     if (before !== undefined && before !== record.token)
-      await this.#store.delete(await this.#keyOfToken(before));
+      await this.store.delete(await this.keyOfToken(before));
   }
 
   /** Ends a call: saves its outcome if it has a key, otherwise deletes it. */
@@ -142,39 +287,39 @@ export class SuspensionRecords {
     const expiresAt = freshExpiry(held.record);
     const ended = { token: undefined, pause: undefined, outcome, expiresAt };
     await held.replace({ ...held.record, ...ended, state: "done" });
-    if (token !== undefined) await this.#store.delete(await this.#keyOfToken(token));
+    if (token !== undefined) await this.store.delete(await this.keyOfToken(token));
   }
 
   /**
    * Gives up a call that was not changed since it was read. A waiting call with a key stays as refused, so that a repetition by
    * its engine does not begin it anew; after a lost outcome the key is free again.
    */
-  async discard(found: FoundRecord): Promise<boolean> {
-    const { key, version, record } = found;
-    if (this.isKeyed(found) && record.state === "waiting" && !record.isUncertain) {
-      const held = await this.mark(found);
+  async discard(entry: SuspensionEntry): Promise<boolean> {
+    const { key, version, record } = entry;
+    if (this.isKeyed(entry) && record.state === "waiting" && !record.isUncertain) {
+      const held = await this.mark(entry);
       if (held !== undefined) await this.end(held, { refused: true });
       return held !== undefined;
     }
-    const isDeleted = await this.#store.delete(key, { ifVersion: version });
-    if (isDeleted && this.isKeyed(found) && record.token !== undefined)
-      await this.#store.delete(await this.#keyOfToken(record.token));
+    const isDeleted = await this.store.delete(key, { ifVersion: version });
+    if (isDeleted && this.isKeyed(entry) && record.token !== undefined)
+      await this.store.delete(await this.keyOfToken(record.token));
     return isDeleted;
   }
 
   /** Deletes the saved outcome of a call with a key. A call that waits or is being sent stays. */
   async forget(key: string): Promise<void> {
-    const found = await this.findByKey(key);
-    if (found?.record.state === "done") await this.#store.delete(found.key, { ifVersion: found.version });
+    const entry = await this.findByKey(key);
+    if (entry?.record.state === "done") await this.store.delete(entry.key, { ifVersion: entry.version });
   }
 
   /** Deletes all calls of a removed server, whatever their state. `identity` is the result of `serverIdentity`. */
   async forgetServer(identity: string): Promise<void> {
-    const keys = await this.#store.list(this.#prefix);
+    const keys = await this.store.list(this.prefix);
     const records = await Promise.all(
       keys.map(async (key) => {
         // One that cannot be read does not say which server it belongs to.
-        const record = await this.#store.get(key).catch(() => undefined);
+        const record = await this.store.get(key).catch(() => undefined);
         return { key, value: record?.value };
       }),
     );
@@ -183,72 +328,14 @@ export class SuspensionRecords {
     const calls = new Set(records.filter(isOfServer).map(({ key }) => key));
     const leadsThere = (value: unknown) => isPointer(value) && calls.has(value.pointsTo);
     for (const { key, value } of records)
-      if (calls.has(key) || leadsThere(value)) await this.#store.delete(key);
-  }
-
-  /** Reads a record again. */
-  reload({ key }: FoundRecord): Promise<FoundRecord | undefined> {
-    return this.#read(key, "direct");
-  }
-
-  async #read(key: string, follow: "direct" | "pointers" = "pointers"): Promise<FoundRecord | undefined> {
-    const stored = await this.#store.get(key);
-    if (stored === undefined) return undefined;
-    const { value, version } = stored;
-    // A record that was not sealed with the store's key was written by someone else.
-    if (this.#store.sealed === true && !stored.sealed) throw corrupt();
-    if (isPointer(value)) {
-      if (!this.isKeyed({ key: value.pointsTo })) throw corrupt();
-      return follow === "pointers" ? this.#read(value.pointsTo, "direct") : undefined;
-    }
-    if (!isSuspensionRecord(value)) throw corrupt();
-    return { key, version, record: value };
-  }
-
-  #put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined> {
-    const ttlMs = Math.max(1, record.expiresAt - Date.now());
-    return this.#store.put(key, record, { ifVersion, ttlMs, secret: true });
-  }
-
-  readonly #access: RecordAccess<SuspensionRecord> = {
-    read: (key) => this.#read(key, "direct"),
-    put: (key, record, ifVersion) => this.#put(key, record, ifVersion),
-    delete: (key, ifVersion) => this.#store.delete(key, { ifVersion }),
-  };
-
-  async #keyOfToken(token: string): Promise<string> {
-    return `${this.#prefix}${await sha256(token)}`;
+      if (calls.has(key) || leadsThere(value)) await this.store.delete(key);
   }
 
   async #keyOfCall(key: string): Promise<string> {
-    return `${this.#prefix}key-${await sha256(key)}`;
-  }
-
-  /** True for the record of a call with a key. */
-  isKeyed({ key }: { readonly key: string }): boolean {
-    return key.startsWith(`${this.#prefix}key-`);
+    return `${this.prefix}key-${await sha256(key)}`;
   }
 }
-
-/** Clocks of processes differ, and stores delete expired records with a delay. */
-const isLive = ({ record }: FoundRecord): boolean => record.expiresAt > Date.now();
 
 /** The mark of a call and its outcome last as long as its token did. */
 const freshExpiry = ({ expiresAt, ttlMs }: SuspensionRecord): number =>
   Math.max(expiresAt, Date.now() + ttlMs);
-
-const corrupt = (): StateError =>
-  new StateError({
-    code: "CORRUPT",
-    what: "A suspended call in the store was changed by something other than Toolport",
-    next: "Call the tool again, and find out who writes to the store",
-    outcome: "unsent",
-  });
-
-/** Errors of the store before anything was sent. */
-export const asUnsent = (error: unknown): unknown =>
-  ToolportError.isInstance(error) ? error.withOutcome("unsent") : error;
-
-export function throwUnsent(error: unknown): never {
-  throw asUnsent(error);
-}

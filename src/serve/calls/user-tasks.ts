@@ -2,8 +2,7 @@
  * The tasks that the gateway has created for its users. A server may list, and report about, the tasks of all users of one credential;
  * only those that are known here are shown.
  */
-import { userPrefix } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
+import { type Store, userPrefix } from "../../state/store.js";
 import { mapConcurrently } from "../../util/concurrency.js";
 import { isRecord } from "../../util/json.js";
 import { hashText } from "../../util/text.js";
