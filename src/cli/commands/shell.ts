@@ -18,7 +18,7 @@ import { executeCommand, parseCommandLine, readTypedServers } from "../parse-com
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";
 import { splitWords } from "../typed-servers.js";
-import { argumentCandidates, completeLine, type LookUp, plainCandidates } from "./completion.js";
+import { candidatesOf, completeLine, type LookUp, plainCandidates } from "./completion.js";
 
 export const shellCommand: CommandSpec = {
   name: "shell",
@@ -265,32 +265,9 @@ async function connectNamed(session: ShellSession, words: readonly string[]): Pr
 }
 
 const lookUpIn =
-  (session: ShellSession): LookUp =>
-  async (kind, words) => {
-    const { toolport } = session.port;
-    const { tools, resources, prompts } = toolport.snapshot();
-    const servers = serversIn(session.port);
-    const [first] = words;
-    const isOfFirst = ({ server }: { server: string }) => server === first;
-    switch (kind) {
-      case "server":
-        return plainCandidates(servers);
-      case "tool": {
-        const names = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
-        const unknown = servers.filter((server) => tools.every((tool) => tool.server !== server));
-        return plainCandidates([...names, ...unknown.map((server) => `${server}.`)]);
-      }
-      case "argument": {
-        const tool = tools.find(
-          ({ server, sourceName, name }) => `${server}.${sourceName}` === first || name === first,
-        );
-        return argumentCandidates(tool?.inputSchema, words.slice(1));
-      }
-      case "resource":
-        return plainCandidates(resources.filter(isOfFirst).map(({ uri }) => uri));
-      case "prompt":
-        return plainCandidates(prompts.filter(isOfFirst).map(({ name }) => name));
-      default:
-        return [];
-    }
-  };
+  ({ port }: ShellSession): LookUp =>
+  async (kind, words) =>
+    candidatesOf(kind, words, {
+      snapshot: port.toolport.snapshot(),
+      servers: plainCandidates(serversIn(port)),
+    });
