@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { failurePage, successPage } from "../auth/login-callback.js";
+import { callbackPage } from "../auth/login-callback.js";
 import { readField } from "../errors/foreign-error.js";
 import { AuthError } from "../errors/toolport-error.js";
 import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
@@ -142,12 +142,9 @@ export async function openCallbackListener({
   }
   const server = createServer({ maxHeaderSize: MAX_URL_LENGTH }, (request, response) => {
     const params = readVisit(request, url);
-    if (typeof params === "number") return void send(response, failurePage(), params);
-    if (listener.onvisit === undefined) return void send(response, failurePage());
-    listener.onvisit({
-      params,
-      answer: (success) => send(response, success ? successPage() : failurePage()),
-    });
+    if (typeof params === "number") return void send(response, callbackPage(false), params);
+    if (listener.onvisit === undefined) return void send(response, callbackPage(false));
+    listener.onvisit({ params, answer: (success) => send(response, callbackPage(success)) });
   });
   await listen(server, wanted.port === "" ? 80 : Number(wanted.port));
   const url = new URL(wanted);

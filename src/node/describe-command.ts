@@ -1,8 +1,7 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
 
-import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
+import type { ServerConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { isRecord } from "../util/json.js";
 import { redactUrl } from "../util/redact-text.js";
@@ -58,6 +57,9 @@ const sortRisks = (risks: readonly CommandRisk[]): CommandRisk[] =>
 const riskRows = (risks: readonly CommandRisk[]): string[] =>
   risks.map(({ level, message }) => row(level === "danger" ? "DANGER" : "note", message));
 
+/** The configuration of a server that is started. */
+export type ProcessConfig = Extract<ServerConfig, { kind: "stdio" | "docker" }>;
+
 interface Described {
   readonly command: string;
   readonly lines: readonly string[];
@@ -83,7 +85,8 @@ function describe(config: ServerConfig): Described {
       };
     default: {
       const command = visible(redactUrl(config.url));
-      const names = namesOf(config.headers);
+      const { headers } = config;
+      const names = typeof headers === "function" ? ["(headers from a function)"] : headers.names;
       const lines = [
         row("calls", command),
         ...(names.length > 0 ? [row("sends", names.map(visible).join(", "))] : []),
@@ -112,7 +115,7 @@ function proxyRisks(proxy: unknown): CommandRisk[] {
   return [{ level: "danger", message: `sends its requests through the proxy ${visible(host)}` }];
 }
 
-function describeProcess(words: readonly string[], config: StdioConfig | DockerConfig): Described {
+function describeProcess(words: readonly string[], config: ProcessConfig): Described {
   const { env } = config;
   const values = env.reveal();
   const command = words.map(quote).join(" ");
@@ -133,7 +136,8 @@ function describeProcess(words: readonly string[], config: StdioConfig | DockerC
 }
 
 /** The arguments of the container engine, as the transport builds them. */
-export function dockerArguments({ dockerHost, env, mounts, runArgs, image, args }: DockerConfig): string[] {
+export function dockerArguments(config: Extract<ServerConfig, { kind: "docker" }>): string[] {
+  const { dockerHost, env, mounts, runArgs, image, args } = config;
   return [
     ...(dockerHost === undefined ? [] : ["--host", dockerHost]),
     ...["run", "-i", "--rm"],
@@ -144,9 +148,6 @@ export function dockerArguments({ dockerHost, env, mounts, runArgs, image, args 
     ...args,
   ];
 }
-
-const namesOf = (headers: HeaderSource): string[] =>
-  headers instanceof SecretRecord ? headers.names : ["(headers from a function)"];
 
 /** Escapes invisible characters, so that none reaches a terminal. */
 const visible = (text: string): string =>

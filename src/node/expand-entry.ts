@@ -3,10 +3,10 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import util, { inspect } from "node:util";
-import { resolveCommand, resolvePath } from "../config/entry-options.js";
 import type { ConfigPath } from "../config/option-table.js";
 import { isRecord } from "../util/json.js";
 import { redactUrl } from "../util/redact-text.js";
+import { resolveCommand, resolvePath } from "../util/text.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import {
   type Environment,

@@ -1,10 +1,9 @@
 /** Converts servers to the configuration format of another program. */
 
-import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import type { DockerConfig, ServerConfig, StdioConfig } from "../config/server-config.js";
+import type { ServerConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { dockerArguments } from "./describe-command.js";
+import { dockerArguments, type ProcessConfig } from "./describe-command.js";
 
 /** The supported programs. */
 export type ExportDialect = "vscode" | "claude" | "cursor" | "toolport";
@@ -83,7 +82,7 @@ class ExportedSecrets {
 
   /** `prefixed`: adds the server's name, because a name such as `Authorization` is ambiguous. */
   map(
-    values: SecretRecord,
+    values: ProcessConfig["env"],
     server: string,
     { prefixed }: { prefixed: boolean },
   ): Record<string, string> | undefined {
@@ -148,19 +147,16 @@ function writeEntry(config: ServerConfig, writing: Writing): Record<string, unkn
   }
   const type = { http: "http", sse: "sse", websocket: "ws" }[config.kind];
   const { url, headers } = config;
-  const isFixed = headers instanceof SecretRecord;
-  if (!isFixed) warn("has headers from a function, which a file cannot contain");
+  const fixed = typeof headers === "function" ? undefined : headers;
+  if (fixed === undefined) warn("has headers from a function, which a file cannot contain");
   return compact({
     type: dialect === "cursor" ? undefined : type,
     url,
-    headers: isFixed ? writing.secrets.map(headers, config.name, { prefixed: true }) : undefined,
+    headers: fixed && writing.secrets.map(fixed, config.name, { prefixed: true }),
   });
 }
 
-function writeProcess(
-  config: StdioConfig | DockerConfig,
-  { dialect, secrets, warn }: Writing,
-): Record<string, unknown> {
+function writeProcess(config: ProcessConfig, { dialect, secrets, warn }: Writing): Record<string, unknown> {
   const env = secrets.map(config.env, config.name, { prefixed: false });
   const type = dialect === "vscode" ? "stdio" : undefined;
   if (config.kind === "docker")
@@ -186,7 +182,7 @@ function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Reco
     }
   }
   if ("env" in config) written["env"] = secrets.map(config.env, config.name, { prefixed: false });
-  if ("headers" in config && config.headers instanceof SecretRecord) {
+  if ("headers" in config && typeof config.headers !== "function") {
     written["headers"] = secrets.map(config.headers, config.name, { prefixed: true });
   }
   const oauth = written["oauth"];

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ConfigIssues } from "../config/option-table.js";
 import { checkFallback } from "../config/parse-servers.js";
-import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
+import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import {
   type ConfigLocation,
@@ -300,7 +300,7 @@ function withoutLostFallbacks(entry: ServerEntry, isGood: (name: string) => bool
   return { ...rest, fallback: isDetailed ? { ...fallback, servers: good } : good } as ServerEntry;
 }
 
-function namesIn(fallback: FallbackOption): readonly string[] {
+function namesIn(fallback: NonNullable<ServerEntry["fallback"]>): readonly string[] {
   const servers = typeof fallback === "object" && "servers" in fallback ? fallback.servers : fallback;
   return typeof servers === "string" ? [servers] : servers;
 }
