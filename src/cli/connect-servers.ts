@@ -1,6 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
 import { withheldError } from "../catalog/safety/examine-lists.js";
-import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
 import {
   AuthError,
@@ -16,6 +15,7 @@ import { textsIn } from "../node/expand-entry.js";
 import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import type { ToolportOptions } from "../port/options.js";
+import type { ServerReport } from "../port/report.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
@@ -196,7 +196,7 @@ async function connectServer({ signal }: CommandContext, { toolport, leftOut }: 
   return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
 }
 
-function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStatus {
+function statusOf(state: ServerReport["state"], error: Error | undefined): ServerStatus {
   if (error === undefined && state === "ready") return "ok";
   if (state === "authenticating" || error instanceof AuthError) return "auth";
   if (error instanceof ToolCallError && error.phase === "connect") return "offline";

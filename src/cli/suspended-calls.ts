@@ -2,18 +2,14 @@
 import { createToolport } from "../create-toolport.js";
 import { SuspensionError, ToolportError } from "../errors/toolport-error.js";
 import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
-import type { SuspendOptions } from "../execution/tool-call.js";
+import type { SuspendCallOptions } from "../execution/tool-call.js";
 import type { ToolportOptions } from "../port/options.js";
-import type {
-  ElicitationAnswer,
-  ElicitationRequest,
-  FormElicitation,
-} from "../protocol/server-requests/elicitation.js";
+import type { ElicitationAnswer, ElicitationRequest } from "../protocol/server-requests/elicitation.js";
 import type { Toolport } from "../toolport.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { CliError, EXIT, shellWord, usageError } from "./errors.js";
 import { oneLine, plainBlock, plainLine } from "./plain-text.js";
-import { askForm, describePage } from "./questions.js";
+import { askForm, describePage, type Form } from "./questions.js";
 
 /** Name of the answering person or program in events and audit logs. */
 const ANSWERED_BY = "cli";
@@ -29,7 +25,7 @@ export const answeredByOf = (context: CommandContext): string => context.text("a
 
 /** How `call` suspends. */
 export interface SuspendWish {
-  readonly suspend: SuspendOptions;
+  readonly suspend: Exclude<SuspendCallOptions["suspend"], true>;
   /** Options of the port. */
   readonly options: Pick<ToolportOptions, "approve">;
 }
@@ -125,7 +121,7 @@ function describeQuestions(call: Suspended, principal: string | undefined): stri
   }
 }
 
-function describeFields({ requestedSchema: { properties, required = [] } }: FormElicitation): string[] {
+function describeFields({ requestedSchema: { properties, required = [] } }: Form): string[] {
   return Object.entries(properties).map(
     ([name, { type }]) => `${name}: ${type}, ${required.includes(name) ? "required" : "optional"}`,
   );

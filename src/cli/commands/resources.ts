@@ -2,7 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { toContentPart } from "../../content/content-part.js";
+import { toContentParts } from "../../content/content-part.js";
 import type { ResourceContents } from "../../model/resource-info.js";
 import { formatPart } from "../call-result.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
@@ -172,7 +172,7 @@ export const runPrompt: RunCommand = async (context) => {
   for (const { role, content } of prompt.messages) {
     if (context.form === "text")
       context.printPainted([context.paint("bold", `${role === "user" ? "user" : "assistant"}:`)]);
-    context.print(formatPart(toContentPart(content)));
+    for (const part of toContentParts([content])) context.print(formatPart(part));
   }
 };
 

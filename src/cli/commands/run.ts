@@ -2,7 +2,7 @@
 import type { ToolSource } from "../../adapters/tool-source.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
-import type { DeferToolsOptions } from "../../port/options.js";
+import type { ToolportOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
 import { type AgentOutcome, chooseModel, type Model, type ModelApi, runAgent } from "../agent.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
@@ -40,7 +40,7 @@ export const runCommand: CommandSpec = {
 
 const MAX_SHOWN = 300;
 
-type DeferMode = NonNullable<DeferToolsOptions["mode"]>;
+type DeferMode = NonNullable<Extract<ToolportOptions["deferTools"], object>["mode"]>;
 
 export const runTask: RunCommand = async (context) => {
   const task = context.words.join(" ");

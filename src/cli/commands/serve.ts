@@ -1,5 +1,4 @@
 /** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
-import type { StateChange } from "../../connection/connection-state.js";
 import { createGateway, type Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
@@ -187,7 +186,7 @@ function loggerOf(context: CommandContext): Logger {
 /** The same problem is reported once, until the server has been ready. Problems of single users are shown with `--verbose` only. */
 export function reportStates(toolport: Toolport, context: CommandContext): () => void {
   const reported = new Map<string, string>();
-  return toolport.on("state", ({ server, to, error, principal }: StateChange) => {
+  return toolport.on("state", ({ server, to, error, principal }) => {
     if (principal !== undefined && !context.isVerbose) return;
     const key = JSON.stringify([server, principal]);
     const who = principal === undefined ? server : `${server} (user ${principal})`;

@@ -1,6 +1,6 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
 import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
+import type { ToolCosts } from "../../port/tool-costs.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
 import { isRecord } from "../../util/json.js";
 import { propertiesOf, resolved } from "../call-arguments.js";
@@ -111,7 +111,8 @@ async function printCosts(
   const listed = only === undefined ? costs.tools : costs.tools.filter(({ name }) => name === only.name);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   /** Toolport's own tools have no other name. */
-  const label = ({ name, server }: ToolCost) => `${server}.${byName.get(name)?.sourceName ?? name}`;
+  const label = ({ name, server }: ToolCosts["tools"][number]) =>
+    `${server}.${byName.get(name)?.sourceName ?? name}`;
   const totalCosts = only === undefined ? costs : { estimated: costs.estimated };
   if (context.form === "json") context.printJson({ ...totalCosts, tools: listed, errors });
   else if (context.form === "raw") for (const tool of listed) context.print(plainLine(label(tool)));

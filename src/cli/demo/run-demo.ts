@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { createToolport, type FallbackRequest, type Toolport } from "../../index.js";
-import { readProcessTable } from "../../transports/stdio/process-tree.js";
+import { sleep } from "../../util/timers.js";
 import { chooseModel, type Model } from "../agent.js";
 import type { CommandContext, RunCommand } from "../command.js";
 import { letAgentWork } from "./agent-loop.js";
@@ -164,7 +164,7 @@ async function runSteps(
   }
 }
 
-const SOCKETS = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap"]);
+const SOCKETS = ["TCPSocketWrap", "TCPServerWrap"];
 const TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
@@ -179,21 +179,30 @@ async function closeEverything(
   const closedMs = Math.round(performance.now() - startedAt);
   await servers.close();
   const deadline = performance.now() + TIMEOUT_MS;
-  let left = await findLeft(pids);
+  let left = findLeft(pids);
   // Closed sockets need some turns of the event loop to disappear.
   while (left.processes + left.sockets > 0 && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    left = await findLeft(pids);
+    await sleep(POLL_MS);
+    left = findLeft(pids);
   }
   const { processes, sockets } = left;
   check(processes === 0 && sockets === 0, `${processes} processes and ${sockets} sockets are left`);
   return { details: [`closed in ${closedMs} ms: no process and no socket is left`] };
 }
 
-async function findLeft(pids: ReadonlySet<number>): Promise<{ processes: number; sockets: number }> {
-  const table = await readProcessTable();
+function findLeft(pids: ReadonlySet<number>): { processes: number; sockets: number } {
+  const resources = process.getActiveResourcesInfo();
+  const children = resources.filter((name) => name === "ProcessWrap").length;
   return {
-    processes: table.filter(({ pid, parent }) => parent === process.pid || pids.has(pid)).length,
-    sockets: process.getActiveResourcesInfo().filter((name) => SOCKETS.has(name)).length,
+    processes: children + [...pids].filter(isRunning).length,
+    sockets: resources.filter((name) => SOCKETS.includes(name)).length,
   };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
