@@ -3,6 +3,7 @@
 import { formatTable, type TableColumn } from "../util/format-table.js";
 import type {
   CommandContext,
+  CommandOutput,
   Invocation,
   OpenedPort,
   OpenedStore,
@@ -52,7 +53,7 @@ export function createCommandContext(
 ): { context: CommandContext; close: () => Promise<void> } {
   const { env, cwd, stdin, stdout, stderr } = line;
   const home = env["HOME"] || env["USERPROFILE"];
-  const timeoutMs = readTimeout(invocation);
+  const timeoutMs = invocation.number("timeout");
   const { output, spinner } = createOutput(invocation, line, shell !== undefined);
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true && output.form !== "json";
   const exits: (() => Promise<void> | void)[] = [];
@@ -155,7 +156,7 @@ function createOutput(
     spinner.clear();
     stdout.write(text);
   };
-  const output: Output = {
+  const output: CommandOutput = {
     form,
     isQuiet,
     isVerbose,
@@ -206,12 +207,6 @@ function createOutput(
   return { output, spinner };
 }
 
-type Output = Pick<
-  CommandContext,
-  | ("form" | "isQuiet" | "isVerbose" | "paint" | "columns" | "info" | "warn" | "progress")
-  | ("print" | "printPainted" | "printRows" | "printJson" | "printBytes")
->;
-
 function readForm(invocation: Invocation): OutputForm {
   const output = invocation.text("output") as OutputForm | undefined;
   if (!invocation.flag("json")) return output ?? "text";
@@ -219,17 +214,6 @@ function readForm(invocation: Invocation): OutputForm {
   throw new CliError(
     `--json and --output ${output} contradict each other`,
     `toolport ${invocation.command.name} --json`,
-  );
-}
-
-function readTimeout(invocation: Invocation): number | undefined {
-  const text = invocation.text("timeout");
-  if (text === undefined) return undefined;
-  const timeoutMs = Number(text);
-  if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
-  throw new CliError(
-    "--timeout requires a number of milliseconds above 0",
-    `toolport ${invocation.command.name} --timeout 30000`,
   );
 }
 

@@ -14,6 +14,7 @@ import type {
   RunCommand,
 } from "../command.js";
 import { GLOBAL_OPTIONS } from "../command-options.js";
+import { optionOf } from "../parse-command-line.js";
 import { oneLine } from "../plain-text.js";
 import { PROGRAMS } from "./import.js";
 
@@ -172,9 +173,7 @@ function readBefore(before: readonly string[], commands: readonly CommandSpec[])
       continue;
     }
     const specs: OptionSpecs = { ...GLOBAL_OPTIONS, ...command?.options };
-    const option = Object.entries(specs).find(
-      ([name, { short }]) => word === `--${name}` || word === `-${short}`,
-    );
+    const option = optionOf(word, specs);
     if (option !== undefined) openOption = option[1].type === "string" ? option[0] : undefined;
     else if (word.startsWith("-") && word !== "-") continue;
     else if (command !== undefined) words.push(word);

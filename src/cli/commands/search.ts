@@ -4,7 +4,7 @@ import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
 import type { RegistryServer } from "../../registry/server-json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
-import { REGISTRY, text } from "../command-options.js";
+import { number, REGISTRY, text } from "../command-options.js";
 import { CliError, exitCodeOf, shellWord } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
@@ -14,7 +14,7 @@ export const searchCommand: CommandSpec = {
   group: "servers",
   positionals: [{ name: "text", summary: "Part of the name", rest: true }],
   options: {
-    limit: text("<count>", "Maximum number of results (20)"),
+    limit: number("<count>", "Maximum number of results (20)", { min: 1, max: 100 }),
     cursor: text("<cursor>", "Continue after this page"),
     registry: REGISTRY,
   },
@@ -29,7 +29,7 @@ export const runSearch: RunCommand = async (context) => {
   const registry = await openRegistry(context);
   const query = {
     search,
-    limit: readLimit(context),
+    limit: context.number("limit") ?? 20,
     version: "latest" as const,
     cursor: context.text("cursor"),
     signal: context.signal,
@@ -92,12 +92,6 @@ function toRow({ server, official }: RegistryServer) {
       ...(packageVersion !== undefined && { version: packageVersion }),
     })),
   };
-}
-
-function readLimit(context: CommandContext): number {
-  const limit = Number(context.text("limit") ?? 20);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
-  throw new CliError("--limit requires a whole number from 1 to 100", "toolport search … --limit 20");
 }
 
 /** Responses are cached in the state file, because registries guarantee no availability. */

@@ -5,7 +5,7 @@ import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
-import { flag, text, texts } from "../command-options.js";
+import { flag, number, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
 import { configurationError, shellWord } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
@@ -47,7 +47,7 @@ const OPTIONS: OptionSpecs = {
   code: flag("Offer search and execute: clients call the tools in programs"),
   policy: text("<file>", "Rules that allow, deny or ask; changes are followed"),
   audit: text("<file>", "Append one line for every request to this file"),
-  "drain-ms": text("<ms>", "How long open requests may finish at the end"),
+  "drain-ms": number("<ms>", "How long open requests may finish at the end", { min: 0, isWhole: false }),
   "print-config": text(
     "<client>",
     `Print the configuration for a client and exit: ${CLIENTS.join(", ")}`,

@@ -5,9 +5,9 @@ import { formatTable, wrapWords } from "../../util/format-table.js";
 import { isRecord } from "../../util/json.js";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
-import { flag, TYPED_OPTIONS, text } from "../command-options.js";
+import { flag, number, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
-import { shellWord, usageError } from "../errors.js";
+import { shellWord } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {
@@ -42,7 +42,7 @@ export const findCommand: CommandSpec = {
   summary: "Search for tools",
   group: "look",
   positionals: [{ name: "words", summary: "What the tool should do", rest: true }],
-  options: { limit: text("<count>", "Maximum number of tools (10)") },
+  options: { limit: number("<count>", "Maximum number of tools (10)", { min: 1 }) },
   examples: [["toolport find weather forecast", "the best matches come first"]],
   load: async () => (await import("./tools.js")).runFind,
 };
@@ -141,19 +141,13 @@ function printTool(tool: ToolInfo, context: CommandContext): undefined {
 
 export const runFind: RunCommand = async (context) => {
   const query = context.words.join(" ");
-  const limit = readLimit(context);
+  const limit = context.number("limit") ?? 10;
   const opened = await context.openPort();
   const { errors, exitCode } = await connectForList(context, opened, undefined);
   const tools = await opened.toolport.searchTools(query, { limit, signal: context.signal });
   printTools(tools, context, { query, tools, errors }, "No tool matches. List all tools: toolport tools");
   return exitCode;
 };
-
-function readLimit(context: CommandContext): number {
-  const limit = Number(context.text("limit") ?? 10);
-  if (Number.isInteger(limit) && limit > 0) return limit;
-  throw usageError("find", "--limit requires a whole number above 0");
-}
 
 const MAX_SIGNATURE = 60;
 const MIN_LIST = 12;

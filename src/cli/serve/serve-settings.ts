@@ -65,7 +65,7 @@ export function readServeSettings(context: CommandContext) {
     code: context.flag("code"),
     policy: file("policy"),
     audit: file("audit"),
-    drainMs: readDrainMs(text("drain-ms")),
+    drainMs: context.number("drain-ms"),
     client,
   };
   checkAuthorization(settings);
@@ -125,13 +125,6 @@ export const isWildcard = (host: string): boolean => host === "0.0.0.0" || host 
 
 /** The host for a URL that works on this machine. */
 export const reachableHost = (host: string): string => (isWildcard(host) ? "127.0.0.1" : shownHost(host));
-
-function readDrainMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const drainMs = Number(text);
-  if (text.trim() !== "" && Number.isFinite(drainMs) && drainMs >= 0) return drainMs;
-  throw usageError("serve", "--drain-ms requires a number of milliseconds, 0 or more");
-}
 
 /** `toolport`, `toolport@1.2.3`, `/usr/bin/toolport`, `toolport.cmd`. */
 const PROGRAM = /(?:^|[\\/])toolport(?:@[^\s/\\]+)?(?:\.(?:cmd|exe|ps1))?$/i;
