@@ -230,6 +230,16 @@ export interface Streams {
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
+/** A list in all forms of output. */
+export interface PrintedList {
+  readonly document: unknown;
+  readonly names: readonly string[];
+  readonly titles: readonly (string | TableColumn)[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** What is said of an empty list. */
+  readonly none: string;
+}
+
 /** How a command prints. */
 export interface CommandOutput {
   readonly form: OutputForm;
@@ -244,6 +254,8 @@ export interface CommandOutput {
   printPainted(lines: readonly string[]): void;
   /** Prints a table: escapes every cell to one line, with the first column in bold. */
   printRows(titles: readonly (string | TableColumn)[], rows: readonly (readonly unknown[])[]): void;
+  /** Prints a list in the form that the user wants: a document, one name on each line, or a table. */
+  printList(list: PrintedList): void;
   /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
   printJson(value: unknown, options?: { isLine?: boolean }): undefined;
   /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */

@@ -173,6 +173,12 @@ function createOutput(
       ];
       output.printPainted(formatTable(head, rows.map(paintRow), columns));
     },
+    printList({ document, names, titles, rows, none }) {
+      if (form === "json") output.printJson(document);
+      else if (form === "raw") for (const name of names) output.print(plainLine(name));
+      else if (rows.length === 0) output.info(none);
+      else output.printRows(titles, rows);
+    },
     printJson(value, { isLine = isInShell } = {}) {
       write(`${plainJson(value, isLine ? undefined : 2)}\n`);
     },

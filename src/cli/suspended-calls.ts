@@ -73,7 +73,7 @@ const MAX_SHOWN = 60;
 /** Prints a call that waits, with its token. Returns the exit code. */
 export function showSuspended(call: Suspended, context: CommandContext): number {
   const principal = principalOf(context);
-  if (context.form === "json") context.printJson(toDocument(call, principal));
+  if (context.form === "json") context.printJson({ ...call, ...(principal !== undefined && { principal }) });
   else if (context.form === "raw") context.print(call.token);
   else {
     const user = principal === undefined ? [] : ["--principal", principal];
@@ -89,12 +89,6 @@ export function showSuspended(call: Suspended, context: CommandContext): number 
   }
   return EXIT.suspended;
 }
-
-/** The JSON form of a call that waits. */
-const toDocument = (call: Suspended, principal: string | undefined) => ({
-  ...call,
-  ...(principal !== undefined && { principal }),
-});
 
 /** What waits, for whom and until when; each line is escaped. */
 const describeCall = (call: Suspended, principal: string | undefined): string[] => [
@@ -139,27 +133,18 @@ const describeLogin = (
 /** Prints all calls that wait. */
 export function listSuspended(calls: readonly Suspended[], context: CommandContext): void {
   const principal = principalOf(context);
-  if (context.form === "json") {
-    context.printJson({
-      ...(principal !== undefined && { principal }),
-      suspended: calls.map((call) => toDocument(call, undefined)),
-    });
-    return;
-  }
-  if (context.form === "raw")
-    return void (calls.length > 0 && context.print(calls.map(({ token }) => token).join("\n")));
-  context.info(
-    `${calls.length === 0 ? "No calls wait" : "Calls that wait"}${principal === undefined ? "" : ` for ${principal}`}`,
-    "dim",
-  );
-  if (calls.length === 0) return;
-  context.printRows(
-    ["TOOL", "SERVER", "WAITS FOR", "ARGUMENTS", "EXPIRES", "TOKEN"],
-    calls.map((call) => [
+  const whose = principal === undefined ? "" : ` for ${principal}`;
+  if (context.form === "text" && calls.length > 0) context.info(`Calls that wait${whose}`, "dim");
+  context.printList({
+    document: { ...(principal !== undefined && { principal }), suspended: calls },
+    names: calls.map(({ token }) => token),
+    titles: ["TOOL", "SERVER", "WAITS FOR", "ARGUMENTS", "EXPIRES", "TOKEN"],
+    rows: calls.map((call) => [
       ...[call.tool, call.server, WAITS_FOR[call.reason]],
       ...[oneLine(JSON.stringify(call.args), MAX_SHOWN), call.expiresAt, call.token],
     ]),
-  );
+    none: `No calls wait${whose}`,
+  });
 }
 
 type Terminal = Pick<CommandContext, "ask" | "info">;

@@ -75,24 +75,22 @@ export const runTools: RunCommand = async (context) => {
   return exitCode;
 };
 
-function printTools(
+const printTools = (
   tools: readonly ToolInfo[],
   context: CommandContext,
   document: object,
   none: string,
-): void {
-  if (context.form === "json") context.printJson(document);
-  else if (context.form === "raw")
-    for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
-  else if (tools.length === 0) context.info(none);
-  else {
-    const rows = tools.map((tool) => [
+): void =>
+  context.printList({
+    document,
+    names: tools.map((tool) => `${tool.server}.${tool.sourceName}`),
+    titles: ["TOOL", "WHAT IT DOES"],
+    rows: tools.map((tool) => [
       `${tool.server}.${signature(tool)}`,
       oneLine(tool.description ?? tool.title ?? "", 100),
-    ]);
-    context.printRows(["TOOL", "WHAT IT DOES"], rows);
-  }
-}
+    ]),
+    none,
+  });
 
 interface CostParts {
   readonly opened: OpenedPort;
@@ -114,20 +112,19 @@ async function printCosts(
   const label = ({ name, server }: ToolCosts["tools"][number]) =>
     `${server}.${byName.get(name)?.sourceName ?? name}`;
   const totalCosts = only === undefined ? costs : { estimated: costs.estimated };
-  if (context.form === "json") context.printJson({ ...totalCosts, tools: listed, errors });
-  else if (context.form === "raw") for (const tool of listed) context.print(plainLine(label(tool)));
-  else if (listed.length === 0) context.info("There are no tools");
-  else {
-    const rows = listed.map((tool) => [
+  context.printList({
+    document: { ...totalCosts, tools: listed, errors },
+    names: listed.map(label),
+    titles: ["TOOL", { title: "TOKENS", align: "right" }, "AT START", "WHAT IT DOES"],
+    rows: listed.map((tool) => [
       oneLine(label(tool), 60),
       about(tool.tokens),
       tool.deferred ? "deferred" : "shown",
       oneLine(byName.get(tool.name)?.description ?? "", 60),
-    ]);
-    const tokens = { title: "TOKENS", align: "right" } as const;
-    context.printRows(["TOOL", tokens, "AT START", "WHAT IT DOES"], rows);
-    if (only === undefined) context.print(`\n${totals(costs)}`);
-  }
+    ]),
+    none: "There are no tools",
+  });
+  if (context.form === "text" && only === undefined && listed.length > 0) context.print(`\n${totals(costs)}`);
 }
 
 const totals = ({ tools, tokens, shown }: ToolCosts): string =>
