@@ -247,7 +247,7 @@ export async function connectForList(
     );
   const isNothing = failed.length > 0 && failed.length === outcomes.length;
   return {
-    errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error, context.typed) })),
+    errors: failed.map(({ name, error }) => ({ ...errorDocument(error, context.typed), server: name })),
     exitCode: isNothing ? exitCodeOf(failed[0]!.error) : EXIT.ok,
   };
 }
