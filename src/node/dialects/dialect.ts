@@ -331,8 +331,18 @@ function moveOAuth(fields: EntryFields, key: string): void {
     const found = spellings.find((spelling) => isGiven(given, spelling));
     if (found !== undefined) oauth[name] = given[found];
   }
-  readCallbackPort(fields, given, { key, oauth });
-  readMetadataUrl(fields, given, { key, oauth });
+  const port = given["callbackPort"];
+  if (typeof port === "number" && Number.isInteger(port) && port >= 1 && port <= 65_535)
+    oauth["redirectUrl"] ??= `http://localhost:${port}/callback`;
+  else if (isGiven(given, "callbackPort"))
+    fields.problem([key, "callbackPort"], "must be a port between 1 and 65535");
+  const metadata = given["authServerMetadataUrl"];
+  const issuer = typeof metadata === "string" ? issuerOf(metadata) : undefined;
+  if (issuer !== undefined) oauth["issuer"] ??= issuer;
+  else if (isGiven(given, "authServerMetadataUrl")) {
+    const message = "does not identify an issuer; the metadata is discovered automatically";
+    fields.warn([key, "authServerMetadataUrl"], message);
+  }
   for (const name of Object.keys(given)) {
     if (isGiven(given, name) && !KNOWN.has(name)) {
       fields.warn([key, name], "is not used; the server provides its authorization metadata");
@@ -341,44 +351,15 @@ function moveOAuth(fields: EntryFields, key: string): void {
   fields.put("oauth", oauth, [key]);
 }
 
-interface Target {
-  readonly key: string;
-  readonly oauth: Record<string, unknown>;
-}
-
 const isGiven = (given: Readonly<Record<string, unknown>>, name: string): boolean =>
   Object.hasOwn(given, name) && given[name] !== null && given[name] !== undefined;
 
-function readCallbackPort(
-  fields: EntryFields,
-  given: Readonly<Record<string, unknown>>,
-  target: Target,
-): void {
-  const port = given["callbackPort"];
-  if (port === undefined || port === null) return;
-  if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) {
-    fields.problem([target.key, "callbackPort"], "must be a port between 1 and 65535");
-  } else target.oauth["redirectUrl"] ??= `http://localhost:${port}/callback`;
-}
-
 const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
 
-/** Derives the issuer from the metadata URL. Toolport then discovers the metadata of the issuer. */
-function readMetadataUrl(
-  fields: EntryFields,
-  given: Readonly<Record<string, unknown>>,
-  target: Target,
-): void {
-  const text = given["authServerMetadataUrl"];
-  if (text === undefined || text === null) return;
-  const url = typeof text === "string" && canParseUrl(text) ? new URL(text) : undefined;
-  if (url !== undefined && WELL_KNOWN.test(url.pathname)) {
-    const path = url.pathname.replace(WELL_KNOWN, "").replace(/\/+$/, "");
-    target.oauth["issuer"] ??= `${url.origin}${path}`;
-  } else {
-    fields.warn(
-      [target.key, "authServerMetadataUrl"],
-      "does not identify an issuer; the metadata is discovered automatically",
-    );
-  }
+/** The issuer that a metadata URL belongs to. Toolport then discovers the metadata of the issuer. */
+function issuerOf(metadataUrl: string): string | undefined {
+  if (!canParseUrl(metadataUrl)) return undefined;
+  const { origin, pathname } = new URL(metadataUrl);
+  if (!WELL_KNOWN.test(pathname)) return undefined;
+  return `${origin}${pathname.replace(WELL_KNOWN, "").replace(/\/+$/, "")}`;
 }
