@@ -4,8 +4,9 @@ import { join, relative, resolve } from "node:path";
 import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { shellWord } from "../util/shell-words.js";
 import type { CommandContext } from "./command.js";
-import { CliError, EXIT, shellWord } from "./errors.js";
+import { CliError, EXIT } from "./errors.js";
 import { plainLine } from "./plain-text.js";
 
 /** The tool that was called. */

@@ -11,7 +11,7 @@ import {
   toSentence,
 } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
-import { replaceHidden } from "../util/visible-text.js";
+import { shellWord } from "../util/shell-words.js";
 import type { CommandOutput, TypedServers } from "./command.js";
 import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
@@ -253,17 +253,3 @@ function afterSuspensionError({ code, server, tool }: SuspensionError): string {
 
 const commandOf = (command: string, word: string | undefined): string =>
   `toolport ${command}${word === undefined ? "" : ` ${shellWord(word)}`}`;
-
-/**
- * Quotes a word for a shell, so that users can copy the line. Invisible characters and line breaks become escapes in
- * `$'…'`, which bash, zsh and ksh support.
- */
-export function shellWord(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  if (plainLine(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
-  const escaped = replaceHidden(word.replace(/[\\']/g, "\\$&"), escapeForShell);
-  return `$'${escaped.replace(/[\n\t\u2028\u2029]/g, escapeForShell)}'`;
-}
-
-const escapeForShell = (character: string): string =>
-  `\\U${character.codePointAt(0)!.toString(16).padStart(8, "0")}`;

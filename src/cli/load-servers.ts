@@ -26,6 +26,7 @@ import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-r
 import type { Store } from "../state/store.js";
 import { isRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
+import { shellWord } from "../util/shell-words.js";
 import { suggest } from "../util/suggest.js";
 import {
   type CommandContext,
@@ -34,7 +35,7 @@ import {
   type TypedServers,
   type WrittenServers,
 } from "./command.js";
-import { type CliError, configurationError, shellWord } from "./errors.js";
+import { type CliError, configurationError } from "./errors.js";
 import { indented, plainLine } from "./plain-text.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;

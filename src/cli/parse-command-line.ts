@@ -1,5 +1,6 @@
 /** Parses a command line, and runs the parsed command. Options and words may come in any order; errors suggest the closest known name. */
 import { parseArgs } from "node:util";
+import { shellWord } from "../util/shell-words.js";
 import { suggest } from "../util/suggest.js";
 import {
   type CommandSpec,
@@ -13,7 +14,7 @@ import {
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError, EXIT, shellWord, usageError } from "./errors.js";
+import { CliError, EXIT, usageError } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =

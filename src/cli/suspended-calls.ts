@@ -6,8 +6,9 @@ import type { SuspendCallOptions } from "../execution/tool-call.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { ElicitationAnswer, ElicitationRequest } from "../protocol/server-requests/elicitation.js";
 import type { Toolport } from "../toolport.js";
+import { shellWord } from "../util/shell-words.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
-import { CliError, EXIT, shellWord, usageError } from "./errors.js";
+import { CliError, EXIT, usageError } from "./errors.js";
 import { oneLine, plainBlock, plainLine } from "./plain-text.js";
 import { askForm, describePage, type Form } from "./questions.js";
 

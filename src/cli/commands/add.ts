@@ -17,18 +17,11 @@ import {
   toServerConfig,
 } from "../../registry/to-server-config.js";
 import { isRecord } from "../../util/json.js";
+import { shellWord } from "../../util/shell-words.js";
 import { resolveCommand } from "../../util/text.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
-import {
-  CliError,
-  configurationError,
-  EXIT,
-  errorDocument,
-  exitCodeOf,
-  shellWord,
-  usageError,
-} from "../errors.js";
+import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, usageError } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";

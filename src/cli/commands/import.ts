@@ -14,10 +14,11 @@ import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
+import { shellWord } from "../../util/shell-words.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, text, texts } from "../command-options.js";
-import { CliError, configurationError, shellWord } from "../errors.js";
+import { CliError, configurationError } from "../errors.js";
 import { describeEntry, entriesOf, ownFileFor, unknownServer } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 

@@ -4,11 +4,12 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { toContentParts } from "../../content/content-part.js";
 import type { ResourceContents } from "../../model/resource-info.js";
+import { shellWord } from "../../util/shell-words.js";
 import { formatPart } from "../call-result.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { CliError, shellWord, usageError } from "../errors.js";
+import { CliError, usageError } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
 export const readCommand: CommandSpec = {

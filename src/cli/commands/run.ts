@@ -4,11 +4,12 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
 import type { ToolportOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
+import { shellWord } from "../../util/shell-words.js";
 import { type AgentOutcome, chooseModel, type Model, type ModelApi, runAgent } from "../agent.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, MODEL_OPTIONS, number, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
-import { CliError, configurationError, EXIT, exitCodeOf, shellWord, usageError } from "../errors.js";
+import { CliError, configurationError, EXIT, exitCodeOf, usageError } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 

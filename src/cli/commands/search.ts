@@ -3,9 +3,10 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
 import type { RegistryServer } from "../../registry/server-json.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { number, REGISTRY, text } from "../command-options.js";
-import { CliError, exitCodeOf, shellWord } from "../errors.js";
+import { CliError, exitCodeOf } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
 export const searchCommand: CommandSpec = {

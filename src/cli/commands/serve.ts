@@ -4,10 +4,11 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
 import { flag, number, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
-import { configurationError, shellWord } from "../errors.js";
+import { configurationError } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { printConfig } from "../serve/print-config.js";
 import {

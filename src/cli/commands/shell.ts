@@ -17,7 +17,7 @@ import { unknownServer } from "../load-servers.js";
 import { executeCommand, parseCommandLine, readTypedServers } from "../parse-command-line.js";
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";
-import { splitWords } from "../typed-servers.js";
+import { readWords } from "../typed-servers.js";
 import { candidatesOf, completeLine, type LookUp, plainCandidates } from "./completion.js";
 
 export const shellCommand: CommandSpec = {
@@ -134,7 +134,7 @@ export class ShellSession {
     let invocation: Invocation | undefined;
     this.#running = new AbortController();
     try {
-      const words = toCommand(splitWords(line, { keepsParentheses: true }), context.commands);
+      const words = toCommand(readWords(line, { keepsParentheses: true }), context.commands);
       if (words[0] === "exit" || words[0] === "quit") return undefined;
       const parsed = parseCommandLine(words, context.commands);
       if (parsed.wants !== "run") {
@@ -239,7 +239,7 @@ export async function completeInSession(
 ): Promise<[candidates: string[], replaced: string]> {
   const at = line.search(/\S*$/);
   const current = line.slice(at);
-  const before = splitWords(line.slice(0, at));
+  const before = readWords(line.slice(0, at));
   const words = toCommand([...before, current], session.commands);
   await connectNamed(session, words);
   const candidates = await completeLine(words, session.commands, lookUpIn(session));

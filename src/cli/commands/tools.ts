@@ -3,11 +3,11 @@ import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
 import type { ToolCosts } from "../../port/tool-costs.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
 import { isRecord } from "../../util/json.js";
+import { shellWord } from "../../util/shell-words.js";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, number, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
-import { shellWord } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {

@@ -7,8 +7,9 @@ import type { ToolCosts } from "../../port/tool-costs.js";
 import { sayUnchecked, uncheckedParts } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, OpenedPort } from "../command.js";
-import { EXIT, exitCodeOf, shellWord } from "../errors.js";
+import { EXIT, exitCodeOf } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
 import { type Finding, findingsOf } from "./checks.js";
 

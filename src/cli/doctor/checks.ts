@@ -16,8 +16,9 @@ import type { Store } from "../../state/store.js";
 import { createHttpClient } from "../../transports/create-transport.js";
 import { createProxyRoutes, type ProxyServer } from "../../transports/http/network/proxy/proxy-routes.js";
 import { redirectError } from "../../transports/http/network/redirect.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, WrittenServers } from "../command.js";
-import { EXIT, shellWord } from "../errors.js";
+import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";
 
 export type FindingStatus = "ok" | "warn" | "fail" | "skip";
