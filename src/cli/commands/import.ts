@@ -181,21 +181,14 @@ function unknownProgram(word: string): CliError {
 /** Values of `--from`, with the dialects of each. */
 export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {
   claude: ["claude-code", "claude-desktop"],
-  "claude-code": ["claude-code"],
-  "claude-desktop": ["claude-desktop"],
-  cursor: ["cursor"],
-  vscode: ["vscode"],
   copilot: ["copilot-cli"],
-  "copilot-cli": ["copilot-cli"],
-  windsurf: ["windsurf"],
-  zed: ["zed"],
-  codex: ["codex"],
   gemini: ["gemini-cli"],
-  "gemini-cli": ["gemini-cli"],
-  opencode: ["opencode"],
-  cline: ["cline"],
-  mcporter: ["mcporter"],
-  inspector: ["inspector"],
+  ...Object.fromEntries(
+    DIALECT_KINDS.filter((kind) => !["toolport", "langchain", "generic"].includes(kind)).map((kind) => [
+      kind,
+      [kind],
+    ]),
+  ),
 };
 
 export const exportCommand: CommandSpec = {

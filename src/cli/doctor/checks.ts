@@ -36,19 +36,19 @@ export interface Finding {
 }
 
 /** Makes the findings of one check. */
-export const findingsOf = (check: string, server?: string) => ({
-  ok: (message: string): Finding => ({ check, server, status: "ok", message }),
-  warn: (message: string, next?: string): Finding => ({ check, server, status: "warn", message, next }),
-  fail: (message: string, next?: string, exitCode?: number): Finding => ({
-    check,
-    server,
-    status: "fail",
-    message,
-    next,
-    exitCode,
-  }),
-  skip: (message: string, next?: string): Finding => ({ check, server, status: "skip", message, next }),
-});
+export function findingsOf(check: string, server?: string) {
+  const of =
+    (status: FindingStatus) =>
+    (message: string, next?: string, exitCode?: number): Finding => ({
+      check,
+      server,
+      status,
+      message,
+      next,
+      exitCode,
+    });
+  return { ok: of("ok"), warn: of("warn"), fail: of("fail"), skip: of("skip") };
+}
 
 const OLDEST: readonly [number, number] = [20, 19];
 
@@ -159,15 +159,20 @@ const ENGINE_TIMEOUT_MS = 10_000;
 /** @param where location of the entry of the server, for advice */
 export async function checkCommand(
   config: Extract<ServerConfig, { kind: "stdio" | "docker" }>,
-  hostEnv: NodeJS.ProcessEnv | Readonly<Record<string, string | undefined>>,
+  hostEnv: NodeJS.ProcessEnv,
   where: string,
 ): Promise<Finding[]> {
-  if (config.kind === "docker") return checkEngine(config, hostEnv, where);
-  const { name: server, command, cwd } = config;
+  const { name: server } = config;
+  if (config.kind === "docker") {
+    const program = programFinding(config.engine, findProgram(config.engine, "", hostEnv), server, where);
+    return program.status === "fail" ? [program] : [program, await checkEngine(config, hostEnv)];
+  }
+  const { command, cwd } = config;
   // PATH may be set in the entry.
   const env = { ...hostEnv, ...config.env.reveal() };
-  const program = foundProgram(command, findProgram(command, cwd, env), server, where);
-  if (cwd === undefined || isFolder(cwd)) return [program];
+  const program = programFinding(command, findProgram(command, cwd, env), server, where);
+  const isThere = cwd === undefined || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere) return [program];
   const missing = findingsOf("command", server).fail(
     `The working directory ${cwd} does not exist`,
     `Correct "cwd" in ${where}, or create the directory`,
@@ -176,7 +181,7 @@ export async function checkCommand(
   return [missing, program];
 }
 
-function foundProgram(command: string, file: string | undefined, server: string, where: string): Finding {
+function programFinding(command: string, file: string | undefined, server: string, where: string): Finding {
   const { ok, fail } = findingsOf("command", server);
   if (file !== undefined) return ok(`${command} is ${file}`);
   const [message, next] = /[\\/]/.test(command)
@@ -187,29 +192,24 @@ function foundProgram(command: string, file: string | undefined, server: string,
 
 async function checkEngine(
   { name: server, engine, dockerHost }: Extract<ServerConfig, { kind: "docker" }>,
-  env: Readonly<Record<string, string | undefined>>,
-  where: string,
-): Promise<Finding[]> {
-  const program = foundProgram(engine, findProgram(engine, undefined, env), server, where);
-  if (program.status === "fail") return [program];
+  env: NodeJS.ProcessEnv,
+): Promise<Finding> {
   const { ok, fail } = findingsOf("docker", server);
-  const hostEnv = { ...env, ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }) };
+  const options = {
+    env: { ...env, ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }) },
+    timeout: ENGINE_TIMEOUT_MS,
+  };
   try {
-    const options = { env: hostEnv as NodeJS.ProcessEnv, timeout: ENGINE_TIMEOUT_MS };
     const { stdout } = await run(engine, ["version", "--format", "{{.Server.Version}}"], options);
-    return [program, ok(`The container engine responds, version ${stdout.trim() || "unknown"}`)];
+    return ok(`The container engine responds, version ${stdout.trim() || "unknown"}`);
   } catch {
     const message = `${engine} is installed, but its daemon does not respond`;
-    return [program, fail(message, `Start it, then try: ${engine} version`, EXIT.unreachable)];
+    return fail(message, `Start it, then try: ${engine} version`, EXIT.unreachable);
   }
 }
 
 /** Finds the file that the operating system would run; undefined if there is none, or it is not executable. */
-function findProgram(
-  command: string,
-  cwd = "",
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
+function findProgram(command: string, cwd = "", env: NodeJS.ProcessEnv): string | undefined {
   const isPath = /[\\/]/.test(command);
   const path = Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
   const folders = isPath ? [isAbsolute(command) ? "" : resolve(cwd)] : path.split(delimiter).filter(Boolean);
@@ -231,8 +231,6 @@ function isRunnable(file: string): boolean {
     return false;
   }
 }
-
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const TIMEOUT_MS = 10_000;
 /** Larger clock skews may make tokens and signatures invalid. */
