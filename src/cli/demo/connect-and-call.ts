@@ -23,8 +23,6 @@ const COLUMNS: readonly TableColumn[] = [
 ];
 
 const COLOURS: Readonly<Record<string, Colour>> = { ready: "green", failed: "red", idle: "dim" };
-const REDRAW_MS = 80;
-
 /** @param rows receives the servers, as `--json` prints them */
 export async function connectAll(
   toolport: Toolport,
@@ -32,35 +30,19 @@ export async function connectAll(
   screen: Screen,
   show: ShowProgress,
 ): Promise<string[]> {
-  const startedAt = performance.now();
-  const elapsed = () => Math.round(performance.now() - startedAt);
-  const settled = new Map<string, number>();
-  const table = () =>
-    drawTable(
-      rowsOf(toolport.snapshot(), (server) => settled.get(server) ?? elapsed()),
-      screen,
-    );
-  const off = toolport.on("state", ({ server, to }) => {
-    if (to === "ready" || to === "failed") settled.set(server, elapsed());
-    show(table());
-  });
-  const redraw = setInterval(() => show(table()), REDRAW_MS);
+  const off = toolport.on("state", () => show(drawTable(rowsOf(toolport.snapshot(), {}), screen)));
   try {
     const { servers } = await toolport.connect({ timeoutMs: 8_000 });
-    rows.push(...rowsOf(toolport.snapshot(), (server) => servers[server]?.ms ?? elapsed(), servers));
+    rows.push(...rowsOf(toolport.snapshot(), servers));
     for (const row of rows) checkRow(row);
     return [...drawTable(rows, screen), "", ...describeFailures(rows, screen)];
   } finally {
-    clearInterval(redraw);
     off();
   }
 }
 
-function rowsOf(
-  { servers }: ToolportSnapshot,
-  msOf: (server: string) => number,
-  reports: Readonly<Record<string, ServerReport>> = {},
-) {
+/** Servers that are still connecting have no report. */
+function rowsOf({ servers }: ToolportSnapshot, reports: Readonly<Record<string, ServerReport>>) {
   return Object.values(servers).map(({ name, transport, era, protocolVersion, state, toolCount }) => ({
     server: name,
     transport,
@@ -68,7 +50,7 @@ function rowsOf(
     protocolVersion,
     state,
     tools: toolCount,
-    ms: msOf(name),
+    ms: reports[name]?.ms,
     error: failureOf(reports[name]?.error),
   }));
 }
@@ -92,7 +74,7 @@ function drawTable(rows: readonly ServerRow[], { paint }: Screen): string[] {
       era === null ? "" : `${era} ${protocolVersion}`,
       paint(COLOURS[state] ?? "cyan", state),
       state === "ready" ? String(tools) : "",
-      state === "idle" ? "" : String(ms),
+      ms === undefined || state === "idle" ? "" : String(Math.round(ms)),
     ]),
   );
   return [paint("dim", head), ...lines];

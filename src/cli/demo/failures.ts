@@ -5,6 +5,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { FallbackRequest, Toolport, ToolportEvents } from "../../index.js";
 import { createGateway } from "../../serve/index.js";
 import { listenOnLoopback } from "../../testing/serve-connection.js";
+import { withDeadline } from "../../util/timers.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./connect-and-call.js";
 import type { DemoServers, WeatherServers } from "./servers.js";
 import { check } from "./step-runner.js";
@@ -114,20 +115,14 @@ function waitForChange(
   server: string,
   fits: (change: ToolportEvents["state"]) => boolean,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const done = (settle: () => void) => {
-      off();
-      clearTimeout(timer);
-      settle();
-    };
-    const off = toolport.on("state", (change) => {
-      if (change.server === server && change.principal === undefined && fits(change)) done(resolve);
+  let off = () => {};
+  const changed = new Promise<void>((resolve) => {
+    off = toolport.on("state", (change) => {
+      if (change.server === server && change.principal === undefined && fits(change)) resolve();
     });
-    const timer = setTimeout(
-      () => done(() => reject(new Error(`the state of ${server} did not change in time`))),
-      TIMEOUT_MS,
-    );
   });
+  const onTimeout = () => new Error(`the state of ${server} did not change in time`);
+  return withDeadline(changed, { timeoutMs: TIMEOUT_MS, onTimeout }).finally(off);
 }
 
 /** Resolves when Toolport has noticed that the connection is lost. */
