@@ -187,14 +187,19 @@ export function sourceOf({ sources }: OpenedPort, name: string): ServerOrigin {
 }
 
 async function connectServer({ signal }: CommandContext, { toolport, leftOut }: OpenedPort, name: string) {
-  const unused = leftOut.get(name);
-  if (unused !== undefined) return unusedOutcome(name, unused);
-  const { servers } = await toolport.connect({ servers: [name], signal });
+  const { servers } = leftOut.has(name)
+    ? { servers: {} }
+    : await toolport.connect({ servers: [name], signal });
   // The port does not connect a disabled server.
-  const report = Object.hasOwn(servers, name) ? servers[name] : undefined;
-  if (report === undefined) return unusedOutcome(name);
-  const { state, error, authUrl, toolCount, ms } = report;
-  return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
+  const report = new Map<string, ServerReport>(Object.entries(servers)).get(name);
+  if (report !== undefined) {
+    const { state, error, authUrl, toolCount, ms } = report;
+    return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
+  }
+  /** Why the server cannot be used: it is disabled, or has no consent. */
+  const error = leftOut.get(name) ?? disabledServer(name);
+  const status: ServerStatus = error.code === "DISABLED" ? "disabled" : "error";
+  return { name, status, state: "closed" as const, error, authUrl: undefined, toolCount: 0, ms: 0 };
 }
 
 function statusOf(state: ServerReport["state"], error: Error | undefined): ServerStatus {
@@ -202,21 +207,6 @@ function statusOf(state: ServerReport["state"], error: Error | undefined): Serve
   if (state === "authenticating" || error instanceof AuthError) return "auth";
   if (error instanceof ToolCallError && error.phase === "connect") return "offline";
   return error instanceof ConnectionError && OFFLINE.includes(error.code) ? "offline" : "error";
-}
-
-/** The outcome of a server that is disabled or has no consent. */
-function unusedOutcome(name: string, error: CliError = disabledServer(name)) {
-  const status: ServerStatus = error.code === "DISABLED" ? "disabled" : "error";
-  return {
-    name,
-    status,
-    state: "closed" as const,
-    /** Why the server cannot be used. */
-    error,
-    authUrl: undefined,
-    toolCount: 0,
-    ms: 0,
-  };
 }
 
 /** Connects one server. Throws if that fails. */

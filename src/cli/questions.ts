@@ -197,18 +197,27 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 async function fillIn(
   context: CommandContext,
-  { message, requestedSchema }: Form,
+  request: Form,
   server: string,
 ): Promise<FormContent | undefined> {
-  context.info(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
-  return (await askYesNo(context, "Answer?")) ? askForm(context, requestedSchema) : undefined;
+  showRequest(context, request, server);
+  return (await askYesNo(context, "Answer?")) ? askForm(context, request.requestedSchema) : undefined;
 }
 
-/** Shows the full URL and never opens it. */
+/** Never opens the page. */
 async function visit(context: CommandContext, request: Page, server: string): Promise<boolean> {
-  context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
-  context.info(describePage(request));
+  showRequest(context, request, server);
   return askYesNo(context, "Have you opened it?");
+}
+
+/** Shows what a server asks, with the full URL of a page. */
+export function showRequest(
+  { info }: Pick<CommandContext, "info">,
+  request: ElicitationRequest,
+  server: string,
+): void {
+  info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
+  if ("url" in request) info(describePage(request));
 }
 
 /** The host and the whole URL of a page that a server asks the user to open. */

@@ -9,8 +9,8 @@ import type { Toolport } from "../toolport.js";
 import { shellWord } from "../util/shell-words.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { CliError, EXIT, usageError } from "./errors.js";
-import { oneLine, plainBlock, plainLine } from "./plain-text.js";
-import { askForm, describePage, type Form } from "./questions.js";
+import { oneLine, plainLine } from "./plain-text.js";
+import { askForm, describePage, type Form, showRequest } from "./questions.js";
 
 /** Name of the answering person or program in events and audit logs. */
 const ANSWERED_BY = "cli";
@@ -184,9 +184,8 @@ async function askAnswer(
   server: string,
   request: ElicitationRequest,
 ): Promise<ElicitationAnswer | undefined> {
-  context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
+  showRequest(context, request, server);
   const isPage = request.mode === "url";
-  if (isPage) context.info(describePage(request));
   const question = isPage ? "Have you opened it? [y = yes," : "Answer? [y = fill in,";
   const rest = "n = decline, c = cancel, Enter = later] ";
   const choice = await choose(context, `${question} ${rest}`, ["y", "n", "c"]);

@@ -85,20 +85,16 @@ class ExportedSecrets {
     values: ProcessConfig["env"],
     server: string,
     { prefixed }: { prefixed: boolean },
-  ): Record<string, string> | undefined {
+  ): Readonly<Record<string, string>> | undefined {
     if (values.names.length === 0) return undefined;
     const revealed = values.reveal();
-    const entries = values.names.map((name) => {
-      const value = revealed[name]!;
-      return [name, this.policy === "keep" ? value : this.#refer(value, { name, server, prefixed })];
-    });
-    return Object.fromEntries(entries) as Record<string, string>;
+    if (this.policy === "keep") return revealed;
+    return Object.fromEntries(
+      Object.entries(revealed).map(([name, value]) => [name, this.#refer(value, [name, server], prefixed)]),
+    );
   }
 
-  #refer(
-    value: string,
-    { name, server, prefixed }: { name: string; server: string; prefixed: boolean },
-  ): string {
+  #refer(value: string, [name, server]: readonly [string, string], prefixed: boolean): string {
     const to = REFERENCES[this.dialect];
     const known = [...value.matchAll(REFERENCE)];
     if (known.length > 0) {
@@ -191,22 +187,16 @@ function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Reco
     if (clientSecret ?? privateKey ?? assertion ?? enterprise) warn("its OAuth secrets are left out");
     written["oauth"] = rest;
   }
-  if ("proxy" in config && config.proxy !== undefined)
-    written["proxy"] = writeProxy(config.proxy.reveal(), { secrets, warn });
+  const proxy = "proxy" in config ? config.proxy?.reveal() : undefined;
+  if (typeof proxy === "string" && proxy !== "env" && secrets.policy === "variables") {
+    const url = new URL(proxy);
+    if (url.username + url.password !== "") {
+      url.username = url.password = "";
+      warn("the user name and password of its proxy are left out");
+      written["proxy"] = url.href;
+    }
+  }
   return compact(written);
-}
-
-/** Removes credentials unless secrets are kept. */
-function writeProxy(
-  proxy: string | false,
-  { secrets, warn }: Pick<Writing, "secrets" | "warn">,
-): string | false {
-  if (proxy === false || proxy === "env" || secrets.policy !== "variables") return proxy;
-  const url = new URL(proxy);
-  if (url.username === "" && url.password === "") return proxy;
-  url.username = url.password = "";
-  warn("the user name and password of its proxy are left out");
-  return url.href;
 }
 
 const compact = (fields: Record<string, unknown>): Record<string, unknown> =>

@@ -5,6 +5,7 @@ import { ConfigIssues } from "../config/option-table.js";
 import { checkFallback } from "../config/parse-servers.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
+import { isRecord } from "../util/json.js";
 import {
   type ConfigLocation,
   type ConfigScope,
@@ -20,6 +21,7 @@ import {
 } from "./config-locations.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import { dialectOf } from "./dialects/dialects.js";
+import { textsIn } from "./expand-entry.js";
 import { type CheckedServer, checkWritten, expandServer } from "./expand-server.js";
 import type { InputAnswers } from "./expand-variables.js";
 import { detectDialect, readDocument } from "./read-document.js";
@@ -278,18 +280,11 @@ function shadowed({ name, source }: ReadServer, first: ReadServer): ConfigIssue 
 
 /** Removes fallbacks to servers that could not be loaded. */
 function withoutLostFallbacks(entry: ServerEntry, isGood: (name: string) => boolean): ServerEntry {
-  const { fallback } = entry;
-  if (fallback === undefined) return entry;
-  const names = namesIn(fallback);
+  const { fallback, ...rest } = entry;
+  const servers = isRecord(fallback) ? fallback["servers"] : fallback;
+  const names = textsIn(servers);
   const good = names.filter(isGood);
   if (good.length === names.length) return entry;
-  const { fallback: _lost, ...rest } = entry;
   if (good.length === 0) return rest as ServerEntry;
-  const isDetailed = typeof fallback === "object" && "servers" in fallback;
-  return { ...rest, fallback: isDetailed ? { ...fallback, servers: good } : good } as ServerEntry;
-}
-
-function namesIn(fallback: NonNullable<ServerEntry["fallback"]>): readonly string[] {
-  const servers = typeof fallback === "object" && "servers" in fallback ? fallback.servers : fallback;
-  return typeof servers === "string" ? [servers] : servers;
+  return { ...rest, fallback: isRecord(fallback) ? { ...fallback, servers: good } : good } as ServerEntry;
 }

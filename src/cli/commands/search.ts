@@ -74,23 +74,23 @@ function unavailable(error: unknown, context: CommandContext): unknown {
   );
 }
 
-/** One server, as `--json` prints it. */
+/** One server, as `--json` prints it, without fields that are undefined. */
 function toRow({ server, official }: RegistryServer) {
   const { name, title, description, version, remotes, packages, websiteUrl } = server;
   return {
     name,
-    ...(title !== undefined && { title }),
+    title,
     description,
     version,
     status: official?.status ?? "active",
-    ...(websiteUrl !== undefined && { websiteUrl }),
+    websiteUrl,
     /** `remote` for a URL, otherwise the kind of package. */
     ways: [...new Set([...remotes.map(() => "remote"), ...packages.map(({ registryType }) => registryType)])],
-    remotes: remotes.map(({ type, url }) => ({ type, url })),
-    packages: packages.map(({ registryType, identifier, version: packageVersion }) => ({
-      registryType,
-      identifier,
-      ...(packageVersion !== undefined && { version: packageVersion }),
+    remotes: remotes.map((remote) => ({ type: remote.type, url: remote.url })),
+    packages: packages.map((each) => ({
+      registryType: each.registryType,
+      identifier: each.identifier,
+      version: each.version,
     })),
   };
 }
