@@ -12,8 +12,7 @@ import {
 } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
 import { shellWord } from "../util/shell-words.js";
-import type { CommandOutput, TypedServers } from "./command.js";
-import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
+import { indented, type Paint, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
 type ErrorDetails = Partial<Pick<CliError, "code" | "exitCode" | "server" | "tool" | "issues">>;
 
@@ -124,7 +123,9 @@ export function watchSignals(source: SignalSource, onSecond: (exitCode: number) 
 }
 
 /** Servers that the user typed: the suggested command contains what was typed instead of their names. */
-type Typed = Pick<TypedServers, "commandFor">;
+interface Typed {
+  commandFor(line: string): string;
+}
 
 /** The JSON form of an error. JSON leaves out the fields that do not apply. */
 export function errorDocument(error: unknown, typed?: Typed | undefined) {
@@ -180,8 +181,10 @@ function sentence(error: unknown): string {
 /** The token of a suspended call is a secret, also where the user typed it in the wrong place. */
 const hideTokens = (text: string): string => text.replace(/tp[cp]1\.[\w-]{8,}/g, "[redacted]");
 
-interface ErrorFormat extends Pick<CommandOutput, "isVerbose" | "paint"> {
+interface ErrorFormat {
   readonly isJson: boolean;
+  readonly isVerbose: boolean;
+  readonly paint: Paint;
   readonly typed?: Typed | undefined;
 }
 

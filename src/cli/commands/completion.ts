@@ -16,7 +16,7 @@ import type {
 import { GLOBAL_OPTIONS } from "../command-options.js";
 import { optionOf } from "../parse-command-line.js";
 import { oneLine } from "../plain-text.js";
-import { PROGRAMS } from "./import.js";
+import { listPrograms } from "./import.js";
 
 export const completionCommand: CommandSpec = {
   name: "completion",
@@ -192,7 +192,7 @@ async function optionValues(
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
   if (choices !== undefined) return plainCandidates(choices);
-  if (name === "from") return Object.keys(PROGRAMS).map((value) => ({ value, meaning: "its files" }));
+  if (name === "from") return Object.keys(listPrograms()).map((value) => ({ value, meaning: "its files" }));
   return name === "server" ? lookUp("server", words) : [];
 }
 
