@@ -108,6 +108,10 @@ export const GLOBAL_OPTIONS: OptionSpecs = {
   version: flag("Show the version"),
 };
 
+/** The option that a word names, which may be `-s` or `--name`. */
+export const optionOf = (word: string, specs: OptionSpecs): [name: string, spec: OptionSpec] | undefined =>
+  Object.entries(specs).find(([name, { short }]) => word === `--${name}` || word === `-${short}`);
+
 const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
   servers: "Servers",
   use: "Use tools, resources and prompts",

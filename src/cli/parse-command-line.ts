@@ -12,7 +12,7 @@ import {
   type OptionSpecs,
   toOptionValues,
 } from "./command.js";
-import { GLOBAL_OPTIONS } from "./command-options.js";
+import { GLOBAL_OPTIONS, optionOf } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
 import { CliError, EXIT, usageError } from "./errors.js";
 
@@ -64,10 +64,6 @@ function findName(args: readonly string[], commands: readonly CommandSpec[]): st
   }
   return undefined;
 }
-
-/** The option that a word names, which may be `-s` or `--name`. */
-export const optionOf = (word: string, specs: OptionSpecs): [name: string, spec: OptionSpec] | undefined =>
-  Object.entries(specs).find(([name, { short }]) => word === `--${name}` || word === `-${short}`);
 
 function findCommand(name: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined {
   if (name === undefined || name === "help") return undefined;

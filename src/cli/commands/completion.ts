@@ -13,8 +13,7 @@ import type {
   OptionSpecs,
   RunCommand,
 } from "../command.js";
-import { GLOBAL_OPTIONS } from "../command-options.js";
-import { optionOf } from "../parse-command-line.js";
+import { GLOBAL_OPTIONS, optionOf } from "../command-options.js";
 import { oneLine } from "../plain-text.js";
 import { listPrograms } from "./import.js";
 

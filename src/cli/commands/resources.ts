@@ -34,7 +34,7 @@ const listCommand = (name: "resources" | "prompts", summary: string, example: st
   options: TYPED_OPTIONS,
   takesTyped: "server",
   examples: [[`toolport ${name} docs`, example]],
-  load: async () => (await import("./resources.js"))[name === "prompts" ? "runPrompts" : "runResources"],
+  load: async () => (await import("./resources.js")).LISTS[name],
 });
 
 export const resourcesCommand = listCommand(
@@ -54,7 +54,7 @@ async function openList(context: CommandContext) {
   return { toolport: opened.toolport, errors, exitCode, isWanted };
 }
 
-export const runResources: RunCommand = async (context) => {
+const runResources: RunCommand = async (context) => {
   const { toolport, errors, exitCode, isWanted } = await openList(context);
   const { signal } = context;
   const resources = (await toolport.resources({ signal })).filter(isWanted);
@@ -76,7 +76,7 @@ export const runResources: RunCommand = async (context) => {
   return exitCode;
 };
 
-export const runPrompts: RunCommand = async (context) => {
+const runPrompts: RunCommand = async (context) => {
   const { toolport, errors, exitCode, isWanted } = await openList(context);
   const prompts = (await toolport.prompts({ signal: context.signal })).filter(isWanted);
   context.printList({
@@ -144,6 +144,8 @@ export const promptCommand: CommandSpec = {
   examples: [["toolport prompt docs review file=src/main.ts", "print its messages"]],
   load: async () => (await import("./resources.js")).runPrompt,
 };
+
+export const LISTS = { resources: runResources, prompts: runPrompts } as const;
 
 export const runPrompt: RunCommand = async (context) => {
   const { words, named } = context;
