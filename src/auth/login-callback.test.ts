@@ -1,10 +1,10 @@
 /** The page at the end of a login: static, without scripts, and not framable. */
 import { describe, expect, it } from "vitest";
-import { failurePage, successPage } from "./login-callback.js";
+import { callbackPage } from "./login-callback.js";
 
 describe.each([
-  ["successPage", successPage, 200],
-  ["failurePage", failurePage, 400],
+  ["successPage", () => callbackPage(true), 200],
+  ["failurePage", () => callbackPage(false), 400],
 ] as const)("%s", (_, page, status) => {
   it("is always the same and allows no scripts", async () => {
     const response = page();

@@ -41,21 +41,16 @@ const HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-const page = (title: string, text: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head>` +
-  `<body><h1>${title}</h1><p>${text}</p></body></html>\n`;
-
-export const successPage = (): Response =>
-  new Response(page("You are logged in", "You can close this page and go back to the application."), {
-    status: 200,
-    headers: HEADERS,
-  });
-
-export const failurePage = (): Response =>
-  new Response(
-    page(
-      "The login did not succeed",
-      "Go back to the application, which shows the reason, and start the login again.",
-    ),
-    { status: 400, headers: HEADERS },
-  );
+/** The page at the end of a login. */
+export function callbackPage(success: boolean): Response {
+  const [title, text] = success
+    ? ["You are logged in", "You can close this page and go back to the application."]
+    : [
+        "The login did not succeed",
+        "Go back to the application, which shows the reason, and start the login again.",
+      ];
+  const page =
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head>` +
+    `<body><h1>${title}</h1><p>${text}</p></body></html>\n`;
+  return new Response(page, { status: success ? 200 : 400, headers: HEADERS });
+}

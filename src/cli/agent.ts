@@ -1,12 +1,7 @@
 /** The agent of `toolport run` and the demo: the loop, the choice of a model from options and variables, and the two APIs of models. */
 
-import { type AnthropicTool, runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
-import {
-  type OpenAIChatTool,
-  type OpenAIToolMessage,
-  runOpenAIToolCalls,
-  toOpenAITools,
-} from "../adapters/openai/index.js";
+import { runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
+import { type OpenAIToolMessage, runOpenAIToolCalls, toOpenAITools } from "../adapters/openai/index.js";
 import type { ToolSource } from "../adapters/tool-source.js";
 import { fromSystemError } from "../errors/foreign-error.js";
 import { AuthError, ConfigError, ConnectionError, ToolportError } from "../errors/toolport-error.js";
@@ -38,13 +33,10 @@ interface CallOutcome {
   readonly isError: boolean;
 }
 
-/** One conversation with a model about one task. */
-interface Conversation {
-  /** Sends the conversation to the model, with the current tools. */
-  ask(signal: AbortSignal | undefined): Promise<ModelTurn>;
-  /** Runs the calls of the last turn and appends their results. */
-  runCalls(signal: AbortSignal | undefined): Promise<readonly CallOutcome[]>;
-}
+/** Sends the conversation to the model, with the current tools. `runCalls` runs the calls of the turn and appends their results. */
+type Ask = (
+  signal: AbortSignal | undefined,
+) => Promise<{ turn: ModelTurn; runCalls: () => Promise<readonly CallOutcome[]> }>;
 
 /** A language model. */
 export interface Model {
@@ -52,13 +44,12 @@ export interface Model {
   readonly name: string;
   /** Host of the endpoint. */
   readonly host: string;
-  /** @param toolport the tools: those of a Toolport, or a code mode */
-  begin(toolport: ToolSource, task: string): Conversation;
-}
-
-/** One turn of the model with the results of its calls. */
-interface AgentStep extends ModelTurn {
-  readonly outcomes: readonly CallOutcome[];
+  /**
+   * Begins a conversation about one task.
+   *
+   * @param toolport the tools: those of a Toolport, or a code mode
+   */
+  begin(toolport: ToolSource, task: string): Ask;
 }
 
 interface RunAgentOptions {
@@ -74,6 +65,9 @@ interface RunAgentOptions {
   readonly onStep?: ((step: AgentStep) => void) | undefined;
 }
 
+/** One turn of the model with the results of its calls. */
+type AgentStep = ModelTurn & { readonly outcomes: readonly CallOutcome[] };
+
 /** `text`: the last one of the model. `endedBy`: the model is done, or the limit was reached. */
 export type AgentOutcome = Awaited<ReturnType<typeof runAgent>>;
 
@@ -84,16 +78,15 @@ const SYSTEM =
 
 export async function runAgent(options: RunAgentOptions) {
   const { toolport, model, task, maxSteps = 20, signal } = options;
-  const conversation = model.begin(toolport, task);
+  const ask = model.begin(toolport, task);
   const steps: AgentStep[] = [];
   let text = "";
   while (steps.length < maxSteps) {
     signal?.throwIfAborted();
-    const turn = await conversation.ask(signal);
+    const { turn, runCalls } = await ask(signal);
     text = turn.text === "" ? text : turn.text;
     options.onTurn?.(turn);
-    const outcomes = turn.calls.length === 0 ? [] : await conversation.runCalls(signal);
-    const step = { ...turn, outcomes };
+    const step = { ...turn, outcomes: turn.calls.length === 0 ? [] : await runCalls() };
     steps.push(step);
     options.onStep?.(step);
     if (turn.calls.length === 0) return { text, steps, endedBy: "answer" as const };
@@ -113,14 +106,10 @@ interface ModelChoice {
   readonly signal?: AbortSignal | undefined;
 }
 
-const DEFAULT_URLS: Readonly<Record<ModelApi, string>> = {
-  openai: "https://api.openai.com/v1",
-  anthropic: "https://api.anthropic.com/v1",
-};
-
-const DEFAULT_MODELS: Readonly<Record<ModelApi, string>> = {
-  openai: "gpt-5-mini",
-  anthropic: "claude-sonnet-4-5",
+/** By API: where requests go and which model answers, unless options or variables say so. */
+const DEFAULTS: Readonly<Record<ModelApi, { readonly url: string; readonly model: string }>> = {
+  openai: { url: "https://api.openai.com/v1", model: "gpt-5-mini" },
+  anthropic: { url: "https://api.anthropic.com/v1", model: "claude-sonnet-4-5" },
 };
 
 /** Returns undefined if there is neither a URL nor a key. */
@@ -128,15 +117,14 @@ export async function chooseModel(choice: ModelChoice): Promise<Model | undefine
   const { env, url } = choice;
   const api = choice.api ?? (url === undefined ? apiByKey(env) : apiByUrl(readUrl(url)));
   if (api === undefined) return undefined;
-  const [key, home, named] =
-    api === "openai"
-      ? [env["OPENAI_API_KEY"], env["OPENAI_BASE_URL"], env["OPENAI_MODEL"]]
-      : [env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"], env["ANTHROPIC_MODEL"]];
-  if (url === undefined && !key) return undefined;
-  const base = readUrl(url ?? (home || DEFAULT_URLS[api]));
-  const endpoint = { baseUrl: withVersion(base, api), key: key || undefined };
-  const hasDefault = api === "anthropic" || base.host === new URL(DEFAULT_URLS.openai).host;
-  const wanted = choice.name ?? (named || (hasDefault ? DEFAULT_MODELS[api] : undefined));
+  const [key, home, named] = ["API_KEY", "BASE_URL", "MODEL"].map(
+    (name) => env[`${api.toUpperCase()}_${name}`] || undefined,
+  );
+  if (url === undefined && key === undefined) return undefined;
+  const base = readUrl(url ?? home ?? DEFAULTS[api].url);
+  const endpoint = { baseUrl: withVersion(base, api), key };
+  const hasDefault = api === "anthropic" || base.host === new URL(DEFAULTS.openai.url).host;
+  const wanted = choice.name ?? named ?? (hasDefault ? DEFAULTS[api].model : undefined);
   // Local servers usually have one or two models, and many ignore the name.
   const name = wanted ?? (await listModels(endpoint, choice.signal))[0] ?? "default";
   const begin = api === "anthropic" ? beginMessages : beginChat;
@@ -302,58 +290,46 @@ type Block =
 const API_VERSION = "2023-06-01";
 const MAX_TOKENS = 4_096;
 
-function beginMessages({ endpoint, model, toolport, task }: ConversationParts): Conversation {
+function beginMessages({ endpoint, model, toolport, task }: ConversationParts): Ask {
   const messages: unknown[] = [{ role: "user", content: task }];
-  let tools: AnthropicTool[] = [];
-  let content: readonly Block[] = [];
-  return {
-    async ask(signal) {
-      // List the tools for every request, because they may change while the agent runs.
-      tools = await toAnthropicTools(toolport);
-      const answer = await askEndpoint({
-        url: urlBelow(endpoint, "messages"),
-        headers: {
-          "anthropic-version": API_VERSION,
-          ...(endpoint.key !== undefined && { "x-api-key": endpoint.key }),
-        },
-        body: { model, max_tokens: MAX_TOKENS, system: SYSTEM, messages, ...(tools.length > 0 && { tools }) },
-        signal,
-      });
-      content = contentOf(answer, endpoint.baseUrl.host);
-      messages.push({ role: "assistant", content });
-      const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-      const calls = content.flatMap((block) =>
-        block.type === "tool_use" ? [{ name: block.name, args: block.input }] : [],
-      );
-      return { text, calls };
-    },
-    async runCalls(signal) {
-      const answers = await runAnthropicToolCalls(
-        toolport,
-        { content },
-        { tools, ...(signal && { signal }) },
-      );
-      messages.push(...answers);
-      const names = new Map(
-        content.flatMap((block) => (block.type === "tool_use" ? [[block.id, block.name]] : [])),
-      );
-      return answers.flatMap((message) =>
-        message.content.flatMap((block) => {
+  return async (signal) => {
+    // List the tools for every request, because they may change while the agent runs.
+    const tools = await toAnthropicTools(toolport);
+    const answer = await askEndpoint({
+      url: urlBelow(endpoint, "messages"),
+      headers: {
+        "anthropic-version": API_VERSION,
+        ...(endpoint.key !== undefined && { "x-api-key": endpoint.key }),
+      },
+      body: { model, max_tokens: MAX_TOKENS, system: SYSTEM, messages, ...(tools.length > 0 && { tools }) },
+      signal,
+    });
+    const { content } = answer as { content?: readonly Block[] };
+    if (!Array.isArray(content)) {
+      const next = "Check that the URL is an endpoint with Anthropic's messages API";
+      throw badResponse(endpoint.baseUrl.host, "The model's endpoint sent a response without content", next);
+    }
+    messages.push({ role: "assistant", content });
+    const blocks: readonly Block[] = content;
+    const uses = blocks.filter((block) => block.type === "tool_use");
+    const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    return {
+      turn: { text, calls: uses.map(({ name, input }) => ({ name, args: input })) },
+      async runCalls() {
+        const options = { tools, ...(signal && { signal }) };
+        const answers = await runAnthropicToolCalls(toolport, { content: blocks }, options);
+        messages.push(...answers);
+        const results = answers.flatMap((message) => message.content);
+        return results.flatMap((block) => {
           if (block.type !== "tool_result") return [];
-          const text = block.content.map((part) => (part.type === "text" ? part.text : `(${part.type})`));
-          const name = names.get(block.tool_use_id) ?? block.tool_use_id;
-          return [{ name, text: text.join("\n"), isError: block.is_error === true }];
-        }),
-      );
-    },
+          const { tool_use_id: id, is_error: isError = false } = block;
+          const lines = block.content.map((part) => (part.type === "text" ? part.text : `(${part.type})`));
+          const name = uses.find((use) => use.id === id)?.name ?? id;
+          return [{ name, text: lines.join("\n"), isError }];
+        });
+      },
+    };
   };
-}
-
-function contentOf(answer: unknown, host: string): readonly Block[] {
-  const { content } = answer as { content?: unknown };
-  if (Array.isArray(content)) return content as Block[];
-  const what = "The model's endpoint sent a response without content";
-  throw badResponse(host, what, "Check that the URL is an endpoint with Anthropic's messages API");
 }
 
 /** The used fields of a chat message. */
@@ -383,55 +359,55 @@ async function listModels(endpoint: Endpoint, signal?: AbortSignal): Promise<str
 const headersOf = ({ key }: Endpoint): Record<string, string> =>
   key === undefined ? {} : { authorization: `Bearer ${key}` };
 
-function beginChat({ endpoint, model, toolport, task }: ConversationParts): Conversation {
+function beginChat({ endpoint, model, toolport, task }: ConversationParts): Ask {
   const messages: unknown[] = [
     { role: "system", content: SYSTEM },
     { role: "user", content: task },
   ];
-  let tools: OpenAIChatTool[] = [];
-  let last: ChatMessage | undefined;
-  return {
-    async ask(signal) {
-      // List the tools for every request, because they may change while the agent runs.
-      tools = await toOpenAITools(toolport);
-      const answer = await askEndpoint({
-        url: urlBelow(endpoint, "chat/completions"),
-        headers: headersOf(endpoint),
-        body: { model, messages, ...(tools.length > 0 && { tools }) },
-        signal,
-      });
-      last = messageOf(answer, endpoint.baseUrl.host);
-      messages.push(last);
-      return { text: last.content ?? "", calls: callsOf(last) };
-    },
-    async runCalls(signal) {
-      const answers = await runOpenAIToolCalls(toolport, last!, { tools, ...(signal && { signal }) });
-      messages.push(...answers);
-      const names = new Map(last!.tool_calls?.map(({ id, function: { name } }) => [id, name]));
-      return answers.flatMap((message) => {
-        if (message.role !== "tool") return [];
-        const { content, tool_call_id: id } = message as OpenAIToolMessage & { role: "tool" };
-        // The API has no error field: the adapter adds this prefix.
-        const isError = content.startsWith("Error: ");
-        return [{ name: names.get(id) ?? id, text: content.replace(/^Error: /, ""), isError }];
-      });
-    },
+  return async (signal) => {
+    // List the tools for every request, because they may change while the agent runs.
+    const tools = await toOpenAITools(toolport);
+    const answer = await askEndpoint({
+      url: urlBelow(endpoint, "chat/completions"),
+      headers: headersOf(endpoint),
+      body: { model, messages, ...(tools.length > 0 && { tools }) },
+      signal,
+    });
+    const { choices } = answer as { choices?: readonly { message?: ChatMessage }[] };
+    const message = choices?.[0]?.message;
+    if (message === undefined) {
+      const next = "Check that the URL is an OpenAI-compatible endpoint";
+      throw badResponse(
+        endpoint.baseUrl.host,
+        "The model's endpoint sent a response without a message",
+        next,
+      );
+    }
+    messages.push(message);
+    const { content, tool_calls: uses = [] } = message;
+    const calls = uses.map(({ function: { name, arguments: args } }) => ({
+      name,
+      args: shownArguments(args),
+    }));
+    return {
+      turn: { text: content ?? "", calls },
+      async runCalls() {
+        const answers = await runOpenAIToolCalls(toolport, message, { tools, ...(signal && { signal }) });
+        messages.push(...answers);
+        return answers.flatMap((result) => {
+          if (result.role !== "tool") return [];
+          const { content: text, tool_call_id: id } = result as OpenAIToolMessage & { role: "tool" };
+          const name = uses.find((use) => use.id === id)?.function.name ?? id;
+          // The API has no error field: the adapter adds this prefix.
+          return [{ name, text: text.replace(/^Error: /, ""), isError: text.startsWith("Error: ") }];
+        });
+      },
+    };
   };
 }
 
-const callsOf = ({ tool_calls: calls = [] }: ChatMessage): RequestedCall[] =>
-  calls.map(({ function: { name, arguments: args } }) => ({ name, args: readArguments(args) }));
-
-function messageOf(answer: unknown, host: string): ChatMessage {
-  const { choices } = answer as { choices?: readonly { message?: ChatMessage }[] };
-  const message = choices?.[0]?.message;
-  if (message !== undefined) return message;
-  const what = "The model's endpoint sent a response without a message";
-  throw badResponse(host, what, "Check that the URL is an OpenAI-compatible endpoint");
-}
-
-/** Parses arguments for display only; the adapters parse them themselves. */
-function readArguments(text: unknown): unknown {
+/** Arguments for display only; the adapters parse them themselves. */
+function shownArguments(text: unknown): unknown {
   if (typeof text !== "string") return text;
   return text.trim() === "" ? {} : (parseJson(text) ?? text);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { splitWords } from "../util/shell-words.js";
 import { parseCallExpression, readArguments } from "./call-arguments.js";
-import { splitWords } from "./typed-servers.js";
 
 describe("parseCallExpression", () => {
   test.each([

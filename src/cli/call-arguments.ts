@@ -1,6 +1,7 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
 import { type JsonSchema, resolveLocalRef } from "../schema/json-schema.js";
 import { isRecord, parseJson } from "../util/json.js";
+import { type LooseValue, readLooseValues } from "../util/loose-values.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, NamedArgument } from "./command.js";
 import { type CliError, usageError } from "./errors.js";
@@ -213,6 +214,15 @@ const itemsOf = (schema: unknown, root: JsonSchema): unknown => {
   return branches.map((branch) => resolved(branch, root)["items"]).find((items) => items !== undefined) ?? {};
 };
 
+function readCallValues(text: string): readonly LooseValue[] {
+  try {
+    return readLooseValues(text);
+  } catch (error) {
+    const what = (error as SyntaxError).message;
+    throw usageError("call", `The arguments in parentheses cannot be read: ${what}`);
+  }
+}
+
 /** `words` are named values without quotes, as `key=text`: the schema of the tool decides about their type. */
 export interface CallExpression extends Required<Omit<GivenArguments, "named">> {
   /** `server.tool`, as before the parenthesis. */
@@ -220,9 +230,6 @@ export interface CallExpression extends Required<Omit<GivenArguments, "named">> 
 }
 
 /**
- * Values are JSON, with three liberties: names need no quotes, strings may have single quotes or backticks, and a comma may
- * follow the last value. A word without quotes is text.
- *
  * @returns undefined if the text is no call in this form
  * @throws CliError `USAGE` if the part in parentheses is not valid
  * @example
@@ -233,135 +240,17 @@ export interface CallExpression extends Required<Omit<GivenArguments, "named">> 
 export function parseCallExpression(text: string): CallExpression | undefined {
   const [, selector, inner] = /^([^\s(]+)\((.*)\)\s*$/s.exec(text) ?? [];
   if (selector === undefined || inner === undefined) return undefined;
-  const reader = new ValueReader(inner);
   const values: [string, unknown][] = [];
   const positional: unknown[] = [];
   const words: string[] = [];
-  reader.readItems(undefined, () => {
-    const name = reader.readName();
-    const value = reader.readValue();
-    if (name === undefined) positional.push(plainValue(value));
-    else if (value instanceof BareWord) words.push(`${name}=${value.text}`);
+  for (const { name, value, bareWord } of readCallValues(inner)) {
+    if (name === undefined) positional.push(value);
+    else if (bareWord !== undefined) words.push(`${name}=${bareWord}`);
     else values.push([name, value]);
-  });
+  }
   // A single object without a name contains all arguments.
   const [only] = positional;
   if (positional.length === 1 && values.length + words.length === 0 && isRecord(only))
     return { selector, values: only, positional: [], words };
   return { selector, values: Object.fromEntries(values), positional, words };
-}
-
-/** Text without quotes that is no JSON. */
-class BareWord {
-  constructor(readonly text: string) {}
-}
-
-const MAX_DEPTH = 64;
-
-class ValueReader {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Items with commas between them. @param end the character after the last one; undefined: the end of the text */
-  readItems(end: string | undefined, readItem: () => void): void {
-    for (this.#skipBlanks(); this.#text[this.#at] !== end; this.#skipBlanks()) {
-      readItem();
-      this.#skipBlanks();
-      if (this.#text[this.#at] === end) break;
-      if (this.#text[this.#at] !== ",") throw this.#error('"," is missing');
-      this.#at += 1;
-    }
-    this.#at += 1;
-  }
-
-  /** A name and its colon, if the next value has one. */
-  readName(): string | undefined {
-    this.#skipBlanks();
-    const rest = this.#text.slice(this.#at);
-    const [whole, plain, quoted] =
-      /^(?:([A-Za-z_$][\w$.-]*)|("(?:[^"\\]|\\.)*"|'[^']*'))\s*:(?!\/\/)/.exec(rest) ?? [];
-    if (whole === undefined) return undefined;
-    this.#at += whole.length;
-    return plain ?? (quoted!.startsWith('"') ? (JSON.parse(quoted!) as string) : quoted!.slice(1, -1));
-  }
-
-  readValue(depth = 0): unknown {
-    if (depth > MAX_DEPTH) throw this.#error("the values are nested too deeply");
-    this.#skipBlanks();
-    const mark = this.#text[this.#at] ?? "";
-    if (mark === "{") return this.#readObject(depth);
-    if (mark === "[") return this.#readList(depth);
-    if (`"'\``.includes(mark) && mark !== "") return this.#readString(mark);
-    const word = /^[^,()[\]{}]*/.exec(this.#text.slice(this.#at))![0].trimEnd();
-    if (word === "") throw this.#error("a value is missing");
-    this.#at += word.length;
-    try {
-      return JSON.parse(word) as unknown;
-    } catch {
-      return new BareWord(word);
-    }
-  }
-
-  #readObject(depth: number): Record<string, unknown> {
-    const fields: [string, unknown][] = [];
-    this.#at += 1;
-    this.readItems("}", () => {
-      const name = this.readName();
-      if (name === undefined) throw this.#error("a name is missing");
-      fields.push([name, plainValue(this.readValue(depth + 1))]);
-    });
-    return Object.fromEntries(fields);
-  }
-
-  #readList(depth: number): unknown[] {
-    const items: unknown[] = [];
-    this.#at += 1;
-    this.readItems("]", () => items.push(plainValue(this.readValue(depth + 1))));
-    return items;
-  }
-
-  #readString(quote: string): string {
-    let value = "";
-    for (let index = this.#at + 1; index < this.#text.length; index += 1) {
-      const character = this.#text[index]!;
-      if (character === quote) {
-        this.#at = index + 1;
-        return value;
-      }
-      if (character !== "\\") value += character;
-      else {
-        const [written] = /^\\(?:u[0-9a-f]{4}|.)/is.exec(this.#text.slice(index)) ?? ["\\"];
-        value += readEscape(written);
-        index += written.length - 1;
-      }
-    }
-    throw this.#error(`${quote} is not closed`);
-  }
-
-  #skipBlanks(): void {
-    while (/\s/.test(this.#text[this.#at] ?? "")) this.#at += 1;
-  }
-
-  #error(what: string): CliError {
-    const near = this.#text.slice(this.#at, this.#at + 20);
-    const place = near === "" ? "at the end" : `before ${JSON.stringify(near)}`;
-    return usageError("call", `The arguments in parentheses cannot be read: ${what} ${place}`);
-  }
-}
-
-const plainValue = (value: unknown): unknown => (value instanceof BareWord ? value.text : value);
-
-function readEscape(written: string): string {
-  if (/^\\[bfnrtu/\\"]/.test(written)) {
-    try {
-      return JSON.parse(`"${written}"`) as string;
-    } catch {
-      // `\u` without four digits: taken as written.
-    }
-  }
-  return written.slice(1);
 }

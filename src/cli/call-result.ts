@@ -4,8 +4,9 @@ import { join, relative, resolve } from "node:path";
 import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { shellWord } from "../util/shell-words.js";
 import type { CommandContext } from "./command.js";
-import { CliError, EXIT, shellWord } from "./errors.js";
+import { CliError, EXIT } from "./errors.js";
 import { plainLine } from "./plain-text.js";
 
 /** The tool that was called. */
@@ -19,25 +20,9 @@ export async function finishCall(
 ): Promise<number> {
   const parts = toContentParts(result.content);
   const folder = context.text("save-images");
-  const stem = `${tool.server}-${tool.sourceName}`;
-  const files =
-    folder === undefined ? [] : await saveBytes(parts, { folder: resolve(context.cwd, folder), stem });
-  await printResult(tool, result, files, context);
-  if (!result.isError) return EXIT.ok;
-  throw new CliError(
-    `The tool ${tool.server}.${tool.sourceName} reported an error`,
-    `toolport tools ${shellWord(`${tool.server}.${tool.sourceName}`)}`,
-    { code: "TOOL_ERROR", exitCode: EXIT.toolError, server: result.server, tool: tool.sourceName },
-  );
-}
-
-async function printResult(
-  tool: CalledTool,
-  result: ToolResult,
-  files: readonly SavedFile[],
-  context: CommandContext,
-): Promise<void> {
-  const parts = toContentParts(result.content);
+  const name = `${tool.server}.${tool.sourceName}`;
+  const place = folder && { folder: resolve(context.cwd, folder), stem: `${tool.server}-${tool.sourceName}` };
+  const files = place ? await saveBytes(parts, place) : [];
   if (context.form === "json") {
     const { text, content, structuredContent, isError, _meta, server, attempts, durationMs } = result;
     context.printJson({
@@ -47,14 +32,28 @@ async function printResult(
       isError,
       text,
       content,
-      ...(structuredContent !== undefined && { structuredContent }),
-      ...(_meta !== undefined && { _meta }),
-      ...(files.length > 0 && { files }),
+      structuredContent,
+      _meta,
+      files: files.length > 0 ? files : undefined,
       attempts,
       durationMs: Math.round(durationMs),
     });
-    return;
-  }
+  } else await printParts(parts, result, files, context);
+  if (!result.isError) return EXIT.ok;
+  throw new CliError(`The tool ${name} reported an error`, `toolport tools ${shellWord(name)}`, {
+    code: "TOOL_ERROR",
+    exitCode: EXIT.toolError,
+    server: result.server,
+    tool: tool.sourceName,
+  });
+}
+
+async function printParts(
+  parts: readonly ContentPart[],
+  { structuredContent }: ToolResult,
+  files: readonly SavedFile[],
+  context: CommandContext,
+): Promise<void> {
   const only = files.length === 0 && parts.length === 1 ? parts[0] : undefined;
   if (context.form === "raw" && only !== undefined && isBytes(only))
     return context.printBytes(Buffer.from(only.data, "base64"));
@@ -65,8 +64,7 @@ async function printResult(
     return formatPart(part);
   });
   if (lines.length > 0) context.print(lines.join("\n"));
-  else if (result.structuredContent !== undefined)
-    context.print(JSON.stringify(result.structuredContent, undefined, 2));
+  else if (structuredContent !== undefined) context.print(JSON.stringify(structuredContent, undefined, 2));
   if (files.length === 0 && parts.some(isBytes))
     context.info("Save binary parts with --save-images <dir>", "dim");
 }

@@ -17,6 +17,13 @@ export const text = (value: string, summary: string, choices?: readonly string[]
   ...(choices && { choices }),
 });
 
+/** An option with a number. */
+export const number = (
+  value: string,
+  summary: string,
+  range: { min: number; max?: number; isWhole?: boolean },
+): OptionSpec => ({ ...text(value, summary), number: { isWhole: true, ...range } });
+
 /** An option with a value that may be given several times. */
 export const texts = (value: string, summary: string): OptionSpec => ({
   ...text(value, summary),
@@ -92,7 +99,7 @@ export const GLOBAL_OPTIONS: OptionSpecs = {
   },
   state: text("<path>", "State file"),
   "no-state": flag("Keep state in memory only"),
-  timeout: text("<ms>", "How long to wait for a server"),
+  timeout: number("<ms>", "How long to wait for a server", { min: 1, isWhole: false }),
   yes: flag("Answer yes to every question", "y"),
   quiet: flag("No progress, no warnings", "q"),
   verbose: flag("Print details on stderr", "v"),
@@ -100,6 +107,10 @@ export const GLOBAL_OPTIONS: OptionSpecs = {
   help: flag("Show help", "h"),
   version: flag("Show the version"),
 };
+
+/** The option that a word names, which may be `-s` or `--name`. */
+export const optionOf = (word: string, specs: OptionSpecs): [name: string, spec: OptionSpec] | undefined =>
+  Object.entries(specs).find(([name, { short }]) => word === `--${name}` || word === `-${short}`);
 
 const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
   servers: "Servers",

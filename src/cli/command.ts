@@ -24,6 +24,8 @@ export interface OptionSpec {
   readonly summary: string;
   /** The only values it accepts. */
   readonly choices?: readonly string[];
+  /** It accepts only numbers. @default any text */
+  readonly number?: { readonly min: number; readonly max?: number; readonly isWhole: boolean };
 }
 
 /** Options by name. */
@@ -104,12 +106,14 @@ export const hasTyped = ({ command, words, passthrough, options }: Invocation): 
     options["stdio"] !== undefined ||
     words.slice(0, command.takesTyped === "servers" ? undefined : 1).some(isAddress));
 
-/** The options of a command line, and the three ways to read them. */
+/** The options of a command line, and the ways to read them. */
 export interface OptionValues {
   /** Options of the command and global options. */
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
   /** The value of an option; undefined if it was not given. */
   text(option: string): string | undefined;
+  /** The value of an option that accepts only numbers. */
+  number(option: string): number | undefined;
   /** The values of an option that may be given several times. */
   texts(option: string): readonly string[];
   /** An option without a value was given. */
@@ -118,10 +122,8 @@ export interface OptionValues {
 
 export const toOptionValues = (options: OptionValues["options"]): OptionValues => ({
   options,
-  text(option) {
-    const value = options[option];
-    return typeof value === "string" ? value : undefined;
-  },
+  text: (option) => [options[option]].find((value) => typeof value === "string"),
+  number: (option) => (options[option] === undefined ? undefined : Number(options[option])),
   texts: (option) => [options[option] ?? []].flat().filter((value) => typeof value === "string"),
   flag: (option) => options[option] === true,
 });
@@ -228,25 +230,21 @@ export interface Streams {
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
-/** The parsed command line, and everything a command uses. */
-export interface CommandContext extends Invocation {
-  readonly streams: Streams;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  /** Where the search for files starts from. */
-  readonly surroundings: Pick<CommandContext, "cwd" | "env"> & { readonly home?: string };
+/** A list in all forms of output. */
+export interface PrintedList {
+  readonly document: unknown;
+  readonly names: readonly string[];
+  readonly titles: readonly (string | TableColumn)[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** What is said of an empty list. */
+  readonly none: string;
+}
+
+/** How a command prints. */
+export interface CommandOutput {
   readonly form: OutputForm;
-  /** The user can be asked: stdin and stderr are terminals, and the output is not JSON. */
-  readonly isInteractive: boolean;
   readonly isQuiet: boolean;
   readonly isVerbose: boolean;
-  /** `--yes` was given. */
-  readonly agreesToAll: boolean;
-  readonly timeoutMs: number | undefined;
-  /** The signal and the timeout of this command, for a request to a server. */
-  readonly callOptions: Pick<CallToolOptions, "signal" | "timeoutMs">;
-  /** Aborted by Ctrl-C and SIGTERM. */
-  readonly signal: AbortSignal;
   readonly paint: Paint;
   /** Width of the terminal that shows stdout; undefined if it is none. */
   readonly columns: number | undefined;
@@ -256,6 +254,8 @@ export interface CommandContext extends Invocation {
   printPainted(lines: readonly string[]): void;
   /** Prints a table: escapes every cell to one line, with the first column in bold. */
   printRows(titles: readonly (string | TableColumn)[], rows: readonly (readonly unknown[])[]): void;
+  /** Prints a list in the form that the user wants: a document, one name on each line, or a table. */
+  printList(list: PrintedList): void;
   /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
   printJson(value: unknown, options?: { isLine?: boolean }): undefined;
   /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */
@@ -269,6 +269,24 @@ export interface CommandContext extends Invocation {
   warn(lines: string | readonly string[]): void;
   /** Shows a spinner on a terminal while `run` works; it may change the text. */
   progress<Result>(text: string, run: (update: (text: string) => void) => Promise<Result>): Promise<Result>;
+}
+
+/** The parsed command line, and everything a command uses. */
+export interface CommandContext extends Invocation, CommandOutput {
+  readonly streams: Streams;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Where the search for files starts from. */
+  readonly surroundings: Pick<CommandContext, "cwd" | "env"> & { readonly home?: string };
+  /** The user can be asked: stdin and stderr are terminals, and the output is not JSON. */
+  readonly isInteractive: boolean;
+  /** `--yes` was given. */
+  readonly agreesToAll: boolean;
+  readonly timeoutMs: number | undefined;
+  /** The signal and the timeout of this command, for a request to a server. */
+  readonly callOptions: Pick<CallToolOptions, "signal" | "timeoutMs">;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
   /** Asks a yes/no question. True with `--yes`; false without a terminal. */
   confirm(question: string): Promise<boolean>;
   /** Asks for one line of text; undefined without a terminal. `isSecret`: the input is not echoed. */

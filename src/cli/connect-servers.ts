@@ -1,6 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
 import { withheldError } from "../catalog/safety/examine-lists.js";
-import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
 import {
   AuthError,
@@ -16,11 +15,13 @@ import { textsIn } from "../node/expand-entry.js";
 import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import type { ToolportOptions } from "../port/options.js";
+import type { ServerReport } from "../port/report.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { isRecord } from "../util/json.js";
+import { shellWord } from "../util/shell-words.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
-import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
+import { CliError, configurationError, EXIT, errorDocument, exitCodeOf } from "./errors.js";
 import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";
@@ -186,36 +187,26 @@ export function sourceOf({ sources }: OpenedPort, name: string): ServerOrigin {
 }
 
 async function connectServer({ signal }: CommandContext, { toolport, leftOut }: OpenedPort, name: string) {
-  const unused = leftOut.get(name);
-  if (unused !== undefined) return unusedOutcome(name, unused);
-  const { servers } = await toolport.connect({ servers: [name], signal });
+  const { servers } = leftOut.has(name)
+    ? { servers: {} }
+    : await toolport.connect({ servers: [name], signal });
   // The port does not connect a disabled server.
-  const report = Object.hasOwn(servers, name) ? servers[name] : undefined;
-  if (report === undefined) return unusedOutcome(name);
-  const { state, error, authUrl, toolCount, ms } = report;
-  return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
+  const report = new Map<string, ServerReport>(Object.entries(servers)).get(name);
+  if (report !== undefined) {
+    const { state, error, authUrl, toolCount, ms } = report;
+    return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
+  }
+  /** Why the server cannot be used: it is disabled, or has no consent. */
+  const error = leftOut.get(name) ?? disabledServer(name);
+  const status: ServerStatus = error.code === "DISABLED" ? "disabled" : "error";
+  return { name, status, state: "closed" as const, error, authUrl: undefined, toolCount: 0, ms: 0 };
 }
 
-function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStatus {
+function statusOf(state: ServerReport["state"], error: Error | undefined): ServerStatus {
   if (error === undefined && state === "ready") return "ok";
   if (state === "authenticating" || error instanceof AuthError) return "auth";
   if (error instanceof ToolCallError && error.phase === "connect") return "offline";
   return error instanceof ConnectionError && OFFLINE.includes(error.code) ? "offline" : "error";
-}
-
-/** The outcome of a server that is disabled or has no consent. */
-function unusedOutcome(name: string, error: CliError = disabledServer(name)) {
-  const status: ServerStatus = error.code === "DISABLED" ? "disabled" : "error";
-  return {
-    name,
-    status,
-    state: "closed" as const,
-    /** Why the server cannot be used. */
-    error,
-    authUrl: undefined,
-    toolCount: 0,
-    ms: 0,
-  };
 }
 
 /** Connects one server. Throws if that fails. */
@@ -247,7 +238,7 @@ export async function connectForList(
     );
   const isNothing = failed.length > 0 && failed.length === outcomes.length;
   return {
-    errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error, context.typed) })),
+    errors: failed.map(({ name, error }) => ({ ...errorDocument(error, context.typed), server: name })),
     exitCode: isNothing ? exitCodeOf(failed[0]!.error) : EXIT.ok,
   };
 }

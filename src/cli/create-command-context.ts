@@ -3,6 +3,7 @@
 import { formatTable, type TableColumn } from "../util/format-table.js";
 import type {
   CommandContext,
+  CommandOutput,
   Invocation,
   OpenedPort,
   OpenedStore,
@@ -52,7 +53,7 @@ export function createCommandContext(
 ): { context: CommandContext; close: () => Promise<void> } {
   const { env, cwd, stdin, stdout, stderr } = line;
   const home = env["HOME"] || env["USERPROFILE"];
-  const timeoutMs = readTimeout(invocation);
+  const timeoutMs = invocation.number("timeout");
   const { output, spinner } = createOutput(invocation, line, shell !== undefined);
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true && output.form !== "json";
   const exits: (() => Promise<void> | void)[] = [];
@@ -155,7 +156,7 @@ function createOutput(
     spinner.clear();
     stdout.write(text);
   };
-  const output: Output = {
+  const output: CommandOutput = {
     form,
     isQuiet,
     isVerbose,
@@ -171,6 +172,12 @@ function createOutput(
         ...rest.map(cell),
       ];
       output.printPainted(formatTable(head, rows.map(paintRow), columns));
+    },
+    printList({ document, names, titles, rows, none }) {
+      if (form === "json") output.printJson(document);
+      else if (form === "raw") for (const name of names) output.print(plainLine(name));
+      else if (rows.length === 0) output.info(none);
+      else output.printRows(titles, rows);
     },
     printJson(value, { isLine = isInShell } = {}) {
       write(`${plainJson(value, isLine ? undefined : 2)}\n`);
@@ -206,12 +213,6 @@ function createOutput(
   return { output, spinner };
 }
 
-type Output = Pick<
-  CommandContext,
-  | ("form" | "isQuiet" | "isVerbose" | "paint" | "columns" | "info" | "warn" | "progress")
-  | ("print" | "printPainted" | "printRows" | "printJson" | "printBytes")
->;
-
 function readForm(invocation: Invocation): OutputForm {
   const output = invocation.text("output") as OutputForm | undefined;
   if (!invocation.flag("json")) return output ?? "text";
@@ -219,17 +220,6 @@ function readForm(invocation: Invocation): OutputForm {
   throw new CliError(
     `--json and --output ${output} contradict each other`,
     `toolport ${invocation.command.name} --json`,
-  );
-}
-
-function readTimeout(invocation: Invocation): number | undefined {
-  const text = invocation.text("timeout");
-  if (text === undefined) return undefined;
-  const timeoutMs = Number(text);
-  if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
-  throw new CliError(
-    "--timeout requires a number of milliseconds above 0",
-    `toolport ${invocation.command.name} --timeout 30000`,
   );
 }
 

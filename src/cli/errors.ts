@@ -11,8 +11,8 @@ import {
   toSentence,
 } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
-import { replaceHidden } from "../util/visible-text.js";
-import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
+import { shellWord } from "../util/shell-words.js";
+import { indented, type Paint, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
 type ErrorDetails = Partial<Pick<CliError, "code" | "exitCode" | "server" | "tool" | "issues">>;
 
@@ -127,71 +127,39 @@ interface Typed {
   commandFor(line: string): string;
 }
 
-/** The JSON form of an error. Fields that do not apply are absent. */
-export interface ErrorDocument {
-  readonly code: string;
-  readonly message: string;
-  readonly exitCode: number;
-  readonly server?: string;
-  readonly tool?: string;
-  /** The command to try next. */
-  readonly next?: string;
-  readonly retryable?: boolean;
-  /** HTTP status. */
-  readonly status?: number;
-  /** Where the user can authorize. */
-  readonly authUrl?: string;
-  /** Known names that are similar to the one given. */
-  readonly suggestions?: readonly string[];
-  /** Each problem found in a file or in arguments. */
-  readonly issues?: readonly unknown[];
-  readonly processExitCode?: number;
-  readonly stderrTail?: string;
-  /** The phase that timed out. */
-  readonly phase?: string;
-}
-
-export function errorDocument(error: unknown, typed?: Typed | undefined): ErrorDocument {
+/** The JSON form of an error. JSON leaves out the fields that do not apply. */
+export function errorDocument(error: unknown, typed?: Typed | undefined) {
   const nextLine = nextCommand(error);
-  const next = nextLine === undefined ? undefined : hideTokens(typed?.commandFor(nextLine) ?? nextLine);
-  const common = {
+  const isOurs = ToolportError.isInstance(error);
+  const named = isOurs || error instanceof CliError ? error : undefined;
+  const connection = error instanceof ConnectionError ? error : undefined;
+  const login = error instanceof AuthError ? error : undefined;
+  const call = error instanceof ToolCallError ? error : undefined;
+  const issues =
+    error instanceof ConfigError ? error.issues : error instanceof CliError ? error.issues : call?.issues;
+  const suggestions = error instanceof CatalogError ? error.suggestions : [];
+  return {
+    code: named?.code ?? "UNEXPECTED",
     message: hideTokens(sentence(error)),
     exitCode: exitCodeOf(error),
-    ...(next !== undefined && { next }),
+    /** The command to try next. */
+    next: nextLine === undefined ? undefined : hideTokens(typed?.commandFor(nextLine) ?? nextLine),
+    server: named?.server,
+    tool: named?.tool,
+    retryable: isOurs ? error.retryable : undefined,
+    /** HTTP status. */
+    status: connection?.status ?? login?.status,
+    /** Where the user can authorize. */
+    authUrl: login?.authUrl,
+    /** Known names that are similar to the one that was typed. */
+    suggestions: suggestions.length > 0 ? suggestions : undefined,
+    /** Each problem found in a file or in arguments. */
+    issues: issues === undefined || issues.length === 0 ? undefined : issues,
+    /** The phase that timed out. */
+    phase: call?.phase,
+    processExitCode: connection?.exitCode ?? undefined,
+    stderrTail: connection?.stderrTail || undefined,
   };
-  const isOurs = ToolportError.isInstance(error);
-  if (!isOurs && !(error instanceof CliError)) return { code: "UNEXPECTED", ...common };
-  const { code, server, tool } = error;
-  return {
-    code,
-    ...common,
-    ...(server !== undefined && { server }),
-    ...(tool !== undefined && { tool }),
-    ...(isOurs
-      ? { retryable: error.retryable, ...details(error) }
-      : error.issues !== undefined && { issues: error.issues }),
-  };
-}
-
-function details(error: ToolportError): Partial<ErrorDocument> {
-  if (error instanceof ConfigError && error.issues.length > 0) return { issues: error.issues };
-  if (error instanceof ToolCallError && error.issues !== undefined) return { issues: error.issues };
-  if (error instanceof ToolCallError && error.phase !== undefined) return { phase: error.phase };
-  if (error instanceof CatalogError && error.suggestions.length > 0)
-    return { suggestions: error.suggestions };
-  if (error instanceof AuthError || error instanceof ConnectionError) {
-    const { status } = error;
-    const authUrl = error instanceof AuthError ? error.authUrl : undefined;
-    const [processExitCode, stderrTail] =
-      error instanceof ConnectionError ? [error.exitCode ?? undefined, error.stderrTail || undefined] : [];
-    return {
-      ...(status !== undefined && { status }),
-      ...(authUrl !== undefined && { authUrl }),
-      ...(processExitCode !== undefined && { processExitCode }),
-      ...(stderrTail !== undefined && { stderrTail }),
-    };
-  }
-  return {};
 }
 
 /** The message of the error. Advice about API methods is left out, because `next` names a command instead. */
@@ -216,7 +184,7 @@ const hideTokens = (text: string): string => text.replace(/tp[cp]1\.[\w-]{8,}/g,
 interface ErrorFormat {
   readonly isJson: boolean;
   readonly isVerbose: boolean;
-  readonly paint: (colour: "red" | "bold" | "dim", text: string) => string;
+  readonly paint: Paint;
   readonly typed?: Typed | undefined;
 }
 
@@ -260,47 +228,31 @@ export function nextCommand(error: unknown): string | undefined {
   return commandOf("doctor", server);
 }
 
-function afterCatalogError({ code, server, suggestions }: CatalogError): string {
-  const [close] = suggestions;
-  switch (code) {
-    case "TOOL_NOT_FOUND":
-      return commandOf("tools", close ?? server);
-    case "RESOURCE_NOT_FOUND":
-      return commandOf("resources", server);
-    case "PROMPT_NOT_FOUND":
-      return commandOf("prompts", server);
-    case "DISCOVERY_FAILED":
-      return server === undefined ? "toolport doctor" : `${commandOf("inspect", server)} --raw`;
-    default:
-      return server === undefined ? "toolport list" : commandOf("inspect", server);
-  }
+function afterCatalogError({ code, server, suggestions: [close] }: CatalogError): string {
+  if (code === "TOOL_NOT_FOUND") return commandOf("tools", close ?? server);
+  if (code === "RESOURCE_NOT_FOUND") return commandOf("resources", server);
+  if (code === "PROMPT_NOT_FOUND") return commandOf("prompts", server);
+  const isUnread = code === "DISCOVERY_FAILED";
+  if (server === undefined) return isUnread ? "toolport doctor" : "toolport list";
+  return `${commandOf("inspect", server)}${isUnread ? " --raw" : ""}`;
 }
 
-const AFTER_SUSPENSION: Readonly<Record<string, string>> = {
-  SUSPENSION_UNKNOWN: "toolport suspended",
-  SUSPENSION_EXPIRED: "toolport resume - --restart",
-  KEY_REUSED: "toolport call --help",
-};
-
 function afterSuspensionError({ code, server, tool }: SuspensionError): string {
-  if (code === "SUSPENSION_MOVED") return commandOf("list", server);
-  if (code === "OUTCOME_UNKNOWN") return commandOf("tools", tool);
-  return AFTER_SUSPENSION[code] ?? commandOf("doctor", server);
+  switch (code) {
+    case "SUSPENSION_UNKNOWN":
+      return "toolport suspended";
+    case "SUSPENSION_EXPIRED":
+      return "toolport resume - --restart";
+    case "KEY_REUSED":
+      return "toolport call --help";
+    case "SUSPENSION_MOVED":
+      return commandOf("list", server);
+    case "OUTCOME_UNKNOWN":
+      return commandOf("tools", tool);
+    default:
+      return commandOf("doctor", server);
+  }
 }
 
 const commandOf = (command: string, word: string | undefined): string =>
   `toolport ${command}${word === undefined ? "" : ` ${shellWord(word)}`}`;
-
-/**
- * Quotes a word for a shell, so that users can copy the line. Invisible characters and line breaks become escapes in
- * `$'…'`, which bash, zsh and ksh support.
- */
-export function shellWord(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  if (plainLine(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
-  const escaped = replaceHidden(word.replace(/[\\']/g, "\\$&"), escapeForShell);
-  return `$'${escaped.replace(/[\n\t\u2028\u2029]/g, escapeForShell)}'`;
-}
-
-const escapeForShell = (character: string): string =>
-  `\\U${character.codePointAt(0)!.toString(16).padStart(8, "0")}`;

@@ -26,6 +26,7 @@ import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-r
 import type { Store } from "../state/store.js";
 import { isRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
+import { shellWord } from "../util/shell-words.js";
 import { suggest } from "../util/suggest.js";
 import {
   type CommandContext,
@@ -34,13 +35,13 @@ import {
   type TypedServers,
   type WrittenServers,
 } from "./command.js";
-import { type CliError, configurationError, shellWord } from "./errors.js";
+import { type CliError, configurationError } from "./errors.js";
 import { indented, plainLine } from "./plain-text.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;
 
 export function createServerLoader(context: CommandContext) {
-  const consent = new Consent(context);
+  const consent = createConsent(context);
   let reading: Promise<ReadConfig> | ReadConfig | undefined;
   const readOnce = async () => {
     reading ??= context.typed === undefined ? readFiles(context) : readTyped(context, context.typed);
@@ -189,105 +190,94 @@ interface PendingConsent {
 }
 
 /** Consent during one command. The user is asked once about each server. */
-export class Consent {
-  readonly #context: CommandContext;
-  readonly #agreed = new Set<WrittenServer>();
-  readonly #declined = new Map<WrittenServer, PendingConsent>();
-
-  constructor(context: CommandContext) {
-    this.#context = context;
-  }
-
-  /** Saves consent without asking: the user wrote the entry or confirmed it before. */
-  async give(servers: readonly WrittenServer[]): Promise<void> {
-    if (servers.length === 0) return;
-    const trust = new TrustRecords((await this.#context.openStore()).store);
-    for (const server of servers) {
-      await trust.trust(configured(server));
-      this.#agreed.add(server);
-    }
-  }
-
-  /**
-   * Asks one question about all servers without consent. Returns errors for the servers that must not be used.
-   *
-   * @param mayAsk false: use saved consent only
-   */
-  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }) {
-    const context = this.#context;
-    const open = servers.filter((server) => !this.#agreed.has(server) && !this.#declined.has(server));
-    const store = open.length === 0 ? undefined : await openStore(context);
-    const trust = store && new TrustRecords(store);
-    const asking: PendingConsent[] = [];
-    for (const server of open) {
-      // An unreadable record is no proof of consent.
-      const known = (await trust?.check(configured(server)).catch(() => undefined)) ?? "unknown";
-      if (known === "trusted") this.#agreed.add(server);
-      else asking.push({ server, known });
-    }
-    if (asking.length > 0 && mayAsk && (await this.#confirm(asking))) {
-      for (const { server } of asking) {
-        await trust?.trust(configured(server));
-        this.#agreed.add(server);
+function createConsent(context: CommandContext) {
+  const agreed = new Set<WrittenServer>();
+  const declined = new Map<WrittenServer, PendingConsent>();
+  const save = async (trust: TrustRecords | undefined, server: WrittenServer) => {
+    await trust?.trust(configured(server));
+    agreed.add(server);
+  };
+  return {
+    /** Saves consent without asking: the user wrote the entry or confirmed it before. */
+    async give(servers: readonly WrittenServer[]): Promise<void> {
+      if (servers.length === 0) return;
+      const trust = new TrustRecords((await context.openStore()).store);
+      for (const server of servers) await save(trust, server);
+    },
+    /**
+     * Asks one question about all servers without consent. Returns errors for the servers that must not be used.
+     *
+     * @param mayAsk false: use saved consent only
+     */
+    async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }) {
+      const open = servers.filter((server) => !agreed.has(server) && !declined.has(server));
+      const store = open.length === 0 ? undefined : await openStore(context);
+      const trust = store && new TrustRecords(store);
+      const asking: PendingConsent[] = [];
+      for (const server of open) {
+        // An unreadable record is no proof of consent.
+        const known = (await trust?.check(configured(server)).catch(() => undefined)) ?? "unknown";
+        if (known === "trusted") agreed.add(server);
+        else asking.push({ server, known });
       }
-    } else if (mayAsk) for (const one of asking) this.#declined.set(one.server, one);
-    const declined = mayAsk ? servers.flatMap((server) => this.#declined.get(server) ?? []) : asking;
-    return this.#errorsFor(declined);
-  }
+      if (!mayAsk) return toErrors(asking, context);
+      const isAgreed = asking.length > 0 && (await confirmAll(asking, context));
+      for (const pending of asking)
+        if (isAgreed) await save(trust, pending.server);
+        else declined.set(pending.server, pending);
+      const left = servers.flatMap((server) => declined.get(server) ?? []);
+      return toErrors(left, context);
+    },
+  };
+}
 
-  async #confirm(asking: readonly PendingConsent[]): Promise<boolean> {
-    const context = this.#context;
-    const names = asking.map(({ server }) => JSON.stringify(server.name)).join(", ");
-    if (context.agreesToAll) {
-      if (!context.isQuiet) context.info(`Agreed to ${names}`, "dim");
-      return true;
-    }
-    if (context.isInteractive || !context.isQuiet) this.#show(asking);
-    return context.isInteractive && context.confirm(`Allow ${names}?`);
+async function confirmAll(asking: readonly PendingConsent[], context: CommandContext): Promise<boolean> {
+  const names = asking.map(({ server }) => JSON.stringify(server.name)).join(", ");
+  if (context.agreesToAll) {
+    if (!context.isQuiet) context.info(`Agreed to ${names}`, "dim");
+    return true;
   }
+  if (context.isInteractive || !context.isQuiet) showAll(asking, context);
+  return context.isInteractive && context.confirm(`Allow ${names}?`);
+}
 
-  #show(asking: readonly PendingConsent[]): void {
-    const context = this.#context;
-    context.info(
-      `${asking.length === 1 ? "This server comes" : `These ${asking.length} servers come`} with the project. Toolport uses nothing of it before you agree:`,
-      "yellow",
-    );
-    for (const { server, known } of asking) {
-      context.info("");
-      context.info(`${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
-      const text = indented(describeWritten(server));
-      // Without a terminal the output may end up in a log.
-      context.info((context.isInteractive ? text : hideCredentials(text)).split("\n"));
-    }
+function showAll(asking: readonly PendingConsent[], context: CommandContext): void {
+  const title = asking.length === 1 ? "This server comes" : `These ${asking.length} servers come`;
+  context.info(`${title} with the project. Toolport uses nothing of it before you agree:`, "yellow");
+  for (const { server, known } of asking) {
     context.info("");
+    context.info(`${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
+    const text = indented(describeWritten(server));
+    // Without a terminal the output may end up in a log.
+    context.info((context.isInteractive ? text : hideCredentials(text)).split("\n"));
   }
+  context.info("");
+}
 
-  /** One error for each server, and one for all of them. */
-  async #errorsFor(declined: readonly PendingConsent[]) {
-    const error = async (asking: readonly PendingConsent[]) =>
-      configurationError(
-        "NOT_TRUSTED",
-        messageOf(asking),
-        await this.#commandFor(asking),
-        asking.length === 1 ? asking[0]!.server.name : undefined,
-      );
-    const byName = new Map<string, CliError>();
-    for (const one of declined) byName.set(one.server.name, await error([one]));
-    return { byName, all: declined.length === 0 ? undefined : await error(declined) };
-  }
+/** One error for each server, and one for all of them. */
+async function toErrors(declined: readonly PendingConsent[], context: CommandContext) {
+  const error = async (asking: readonly PendingConsent[]) =>
+    configurationError(
+      "NOT_TRUSTED",
+      messageOf(asking),
+      await commandFor(asking, context),
+      asking.length === 1 ? asking[0]!.server.name : undefined,
+    );
+  const byName = new Map<string, CliError>();
+  for (const one of declined) byName.set(one.server.name, await error([one]));
+  return { byName, all: declined.length === 0 ? undefined : await error(declined) };
+}
 
-  /**
-   * Suggests `list`, because `--yes` has no other effect there. Without a state file, consent is valid for one command only, so
-   * the command itself is suggested. The same applies to a name that looks like an option.
-   */
-  async #commandFor(asking: readonly PendingConsent[]): Promise<string> {
-    const context = this.#context;
-    const { statePath } = await context.openStore().catch(() => ({ statePath: undefined }));
-    const names = asking.map(({ server }) => server.name);
-    const canList = statePath !== undefined && names.every((name) => !name.startsWith("-"));
-    const words = canList ? ["list", ...names.map(shellWord)] : [context.command.name, "…"];
-    return ["toolport", ...words, ...locationOptions(context).map(shellWord), "--yes"].join(" ");
-  }
+/**
+ * Suggests `list`, because `--yes` has no other effect there. Without a state file, consent is valid for one command only, so
+ * the command itself is suggested. The same applies to a name that looks like an option.
+ */
+async function commandFor(asking: readonly PendingConsent[], context: CommandContext): Promise<string> {
+  const { statePath } = await context.openStore().catch(() => ({ statePath: undefined }));
+  const names = asking.map(({ server }) => server.name);
+  const canList = statePath !== undefined && names.every((name) => !name.startsWith("-"));
+  const words = canList ? ["list", ...names.map(shellWord)] : [context.command.name, "…"];
+  return ["toolport", ...words, ...locationOptions(context).map(shellWord), "--yes"].join(" ");
 }
 
 /** Unusable state is treated as no saved consent. `doctor` reports the problem. */

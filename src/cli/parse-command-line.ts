@@ -1,5 +1,6 @@
 /** Parses a command line, and runs the parsed command. Options and words may come in any order; errors suggest the closest known name. */
 import { parseArgs } from "node:util";
+import { shellWord } from "../util/shell-words.js";
 import { suggest } from "../util/suggest.js";
 import {
   type CommandSpec,
@@ -11,9 +12,9 @@ import {
   type OptionSpecs,
   toOptionValues,
 } from "./command.js";
-import { GLOBAL_OPTIONS } from "./command-options.js";
+import { GLOBAL_OPTIONS, optionOf } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError, EXIT, shellWord, usageError } from "./errors.js";
+import { CliError, EXIT, usageError } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =
@@ -55,30 +56,21 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
 
 /** Finds the first word that is neither an option nor the value of one. Options may precede the command. */
 function findName(args: readonly string[], commands: readonly CommandSpec[]): string | undefined {
-  const specs = [GLOBAL_OPTIONS, ...commands.map(({ options }) => options)].flatMap(
-    Object.entries<OptionSpec>,
-  );
+  const specs = [GLOBAL_OPTIONS, ...commands.map(({ options }) => options)];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     if (!word.startsWith("-") || word === "-") return word;
-    const takesText = specs.some(
-      ([name, { type, short }]) => type === "string" && (word === `--${name}` || word === `-${short}`),
-    );
-    if (takesText) index += 1;
+    if (specs.some((options) => optionOf(word, options)?.[1].type === "string")) index += 1;
   }
   return undefined;
 }
 
 function findCommand(name: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined {
   if (name === undefined || name === "help") return undefined;
-  const found = commands.find((command) => command.name === name);
-  if (found !== undefined) return found;
-  const listed = commands.filter((command) => command.isHidden !== true);
-  const [close] = suggest(
-    name,
-    listed.map((command) => command.name),
-    1,
-  );
+  const command = commands.find((each) => each.name === name);
+  if (command !== undefined) return command;
+  const listed = commands.flatMap((each) => (each.isHidden ? [] : [each.name]));
+  const [close] = suggest(name, listed, 1);
   throw new CliError(
     `There is no command ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     close === undefined ? "toolport --help" : `toolport ${close} --help`,
@@ -91,10 +83,7 @@ function hintAtMark(args: readonly string[], command: CommandSpec, specs: Option
   const places: number[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
-    const option = Object.entries(specs).find(
-      ([name, { short }]) => word === `--${name}` || word === `-${short}`,
-    );
-    if (option?.[1].type === "string") index += 1;
+    if (optionOf(word, specs)?.[1].type === "string") index += 1;
     else if (word === "-" || !word.startsWith("-")) places.push(index);
   }
   // The words are the command itself, a name, and a URL, JSON or `-`.
@@ -116,9 +105,7 @@ function takeNamed(args: readonly string[], specs: OptionSpecs): { rest: string[
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     const [, name = "", inline] = /^--([a-z_][\w.-]*)(?:=(.*))?$/is.exec(word) ?? [];
-    const option = Object.entries(specs).find(
-      ([key, { short }]) => name === key || word === `-${short}`,
-    )?.[1];
+    const option = optionOf(word.replace(/=.*$/s, ""), specs)?.[1];
     const next = args[index + 1];
     const hasValue = inline === undefined && next !== undefined && !isOption(next);
     if (name === "" || option !== undefined) {
@@ -159,11 +146,27 @@ function readOptions(
     const value = spec.type === "boolean" ? true : token.value!;
     if (spec.choices !== undefined && !spec.choices.includes(String(value)))
       throw usage(`${token.rawName} must be one of ${spec.choices.join(", ")}`, command);
+    if (spec.number !== undefined) checkNumber(token.rawName, String(value), spec.number, command);
     if (spec.multiple === true)
       values[token.name] = [...((values[token.name] as string[]) ?? []), String(value)];
     else values[token.name] = value;
   }
   return { values, words };
+}
+
+function checkNumber(
+  option: string,
+  text: string,
+  { min, max, isWhole }: NonNullable<OptionSpec["number"]>,
+  command: CommandSpec | undefined,
+): void {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  const isKind = isWhole ? Number.isInteger(value) : Number.isFinite(value);
+  if (isKind && value >= min && value <= (max ?? value)) return;
+  const range = max === undefined ? `, ${min} or more` : ` from ${min} to ${max}`;
+  const what = `${option} requires a ${isWhole ? "whole number" : "number of milliseconds"}${range}`;
+  const example = isWhole ? (max ?? 20) : 30_000;
+  throw new CliError(what, `toolport ${[command?.name ?? [], option, example].flat().join(" ")}`);
 }
 
 /** A value that looks like an option needs `=`. A single `-` (stdin) and negative numbers are values. */

@@ -2,15 +2,15 @@
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { ToolportOptions } from "../port/options.js";
-import {
-  completeForm,
-  type FormElicitation,
-  type FormSchema,
-  type FormValue,
-  type UrlElicitation,
-} from "../protocol/server-requests/elicitation.js";
+import { completeForm, type ElicitationRequest } from "../protocol/server-requests/elicitation.js";
 import type { CommandContext, Streams } from "./command.js";
 import { plainBlock } from "./plain-text.js";
+
+/** A form of a server. */
+export type Form = Extract<ElicitationRequest, { mode: "form" }>;
+type FormSchema = Form["requestedSchema"];
+type FormContent = Extract<ReturnType<typeof completeForm>, { content: unknown }>["content"];
+type Page = Extract<ElicitationRequest, { mode: "url" }>;
 
 interface Terminal extends Omit<PromptParts, "complete"> {
   readonly signal: AbortSignal;
@@ -93,8 +93,8 @@ const EMPTY_TEXT = '""';
 export async function askForm(
   context: Pick<CommandContext, "ask" | "info">,
   { properties, required = [] }: FormSchema,
-): Promise<Record<string, FormValue> | undefined> {
-  const content: [string, FormValue][] = [];
+): Promise<FormContent | undefined> {
+  const content: [string, FormContent[string]][] = [];
   for (const [name, field] of Object.entries(properties as Record<string, Field>)) {
     const answer = await askField(context, { name, field, isRequired: required.includes(name) });
     if (answer === undefined) return undefined;
@@ -107,7 +107,7 @@ export async function askForm(
 async function askField(
   { ask, info }: Pick<CommandContext, "ask" | "info">,
   { name, field, isRequired }: { name: string; field: Field; isRequired: boolean },
-): Promise<Record<string, FormValue> | undefined> {
+): Promise<FormContent | undefined> {
   const choices = choicesOf(field);
   const hint = [
     ...[field.description, field.type, field.type === "boolean" && "y or n"],
@@ -135,7 +135,11 @@ async function askField(
 }
 
 /** A value that does not fit the type is returned as typed: `completeForm` says what is wrong. */
-function toValue(answer: string, { type }: Field, choices: readonly Choice[] | undefined): FormValue {
+function toValue(
+  answer: string,
+  { type }: Field,
+  choices: readonly Choice[] | undefined,
+): FormContent[string] {
   const text = answer.trim();
   if (type === "boolean") {
     if (["y", "yes", "true"].includes(text.toLowerCase())) return true;
@@ -193,22 +197,31 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 async function fillIn(
   context: CommandContext,
-  { message, requestedSchema }: FormElicitation,
+  request: Form,
   server: string,
-): Promise<Record<string, FormValue> | undefined> {
-  context.info(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
-  return (await askYesNo(context, "Answer?")) ? askForm(context, requestedSchema) : undefined;
+): Promise<FormContent | undefined> {
+  showRequest(context, request, server);
+  return (await askYesNo(context, "Answer?")) ? askForm(context, request.requestedSchema) : undefined;
 }
 
-/** Shows the full URL and never opens it. */
-async function visit(context: CommandContext, request: UrlElicitation, server: string): Promise<boolean> {
-  context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
-  context.info(describePage(request));
+/** Never opens the page. */
+async function visit(context: CommandContext, request: Page, server: string): Promise<boolean> {
+  showRequest(context, request, server);
   return askYesNo(context, "Have you opened it?");
 }
 
+/** Shows what a server asks, with the full URL of a page. */
+export function showRequest(
+  { info }: Pick<CommandContext, "info">,
+  request: ElicitationRequest,
+  server: string,
+): void {
+  info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
+  if ("url" in request) info(describePage(request));
+}
+
 /** The host and the whole URL of a page that a server asks the user to open. */
-export const describePage = ({ url, host, isPunycode }: UrlElicitation): string[] => [
+export const describePage = ({ url, host, isPunycode }: Page): string[] => [
   `It asks you to open a page of ${host}${isPunycode ? " (careful: this name may imitate another host)" : ""}:`,
   `  ${url}`,
 ];

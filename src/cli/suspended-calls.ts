@@ -2,18 +2,15 @@
 import { createToolport } from "../create-toolport.js";
 import { SuspensionError, ToolportError } from "../errors/toolport-error.js";
 import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
-import type { SuspendOptions } from "../execution/tool-call.js";
+import type { SuspendCallOptions } from "../execution/tool-call.js";
 import type { ToolportOptions } from "../port/options.js";
-import type {
-  ElicitationAnswer,
-  ElicitationRequest,
-  FormElicitation,
-} from "../protocol/server-requests/elicitation.js";
+import type { ElicitationAnswer, ElicitationRequest } from "../protocol/server-requests/elicitation.js";
 import type { Toolport } from "../toolport.js";
+import { shellWord } from "../util/shell-words.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
-import { CliError, EXIT, shellWord, usageError } from "./errors.js";
-import { oneLine, plainBlock, plainLine } from "./plain-text.js";
-import { askForm, describePage } from "./questions.js";
+import { CliError, EXIT, usageError } from "./errors.js";
+import { oneLine, plainLine } from "./plain-text.js";
+import { askForm, describePage, type Form, showRequest } from "./questions.js";
 
 /** Name of the answering person or program in events and audit logs. */
 const ANSWERED_BY = "cli";
@@ -29,7 +26,7 @@ export const answeredByOf = (context: CommandContext): string => context.text("a
 
 /** How `call` suspends. */
 export interface SuspendWish {
-  readonly suspend: SuspendOptions;
+  readonly suspend: Exclude<SuspendCallOptions["suspend"], true>;
   /** Options of the port. */
   readonly options: Pick<ToolportOptions, "approve">;
 }
@@ -77,7 +74,7 @@ const MAX_SHOWN = 60;
 /** Prints a call that waits, with its token. Returns the exit code. */
 export function showSuspended(call: Suspended, context: CommandContext): number {
   const principal = principalOf(context);
-  if (context.form === "json") context.printJson(toDocument(call, principal));
+  if (context.form === "json") context.printJson({ ...call, ...(principal !== undefined && { principal }) });
   else if (context.form === "raw") context.print(call.token);
   else {
     const user = principal === undefined ? [] : ["--principal", principal];
@@ -93,12 +90,6 @@ export function showSuspended(call: Suspended, context: CommandContext): number 
   }
   return EXIT.suspended;
 }
-
-/** The JSON form of a call that waits. */
-const toDocument = (call: Suspended, principal: string | undefined) => ({
-  ...call,
-  ...(principal !== undefined && { principal }),
-});
 
 /** What waits, for whom and until when; each line is escaped. */
 const describeCall = (call: Suspended, principal: string | undefined): string[] => [
@@ -125,7 +116,7 @@ function describeQuestions(call: Suspended, principal: string | undefined): stri
   }
 }
 
-function describeFields({ requestedSchema: { properties, required = [] } }: FormElicitation): string[] {
+function describeFields({ requestedSchema: { properties, required = [] } }: Form): string[] {
   return Object.entries(properties).map(
     ([name, { type }]) => `${name}: ${type}, ${required.includes(name) ? "required" : "optional"}`,
   );
@@ -143,27 +134,18 @@ const describeLogin = (
 /** Prints all calls that wait. */
 export function listSuspended(calls: readonly Suspended[], context: CommandContext): void {
   const principal = principalOf(context);
-  if (context.form === "json") {
-    context.printJson({
-      ...(principal !== undefined && { principal }),
-      suspended: calls.map((call) => toDocument(call, undefined)),
-    });
-    return;
-  }
-  if (context.form === "raw")
-    return void (calls.length > 0 && context.print(calls.map(({ token }) => token).join("\n")));
-  context.info(
-    `${calls.length === 0 ? "No calls wait" : "Calls that wait"}${principal === undefined ? "" : ` for ${principal}`}`,
-    "dim",
-  );
-  if (calls.length === 0) return;
-  context.printRows(
-    ["TOOL", "SERVER", "WAITS FOR", "ARGUMENTS", "EXPIRES", "TOKEN"],
-    calls.map((call) => [
+  const whose = principal === undefined ? "" : ` for ${principal}`;
+  if (context.form === "text" && calls.length > 0) context.info(`Calls that wait${whose}`, "dim");
+  context.printList({
+    document: { ...(principal !== undefined && { principal }), suspended: calls },
+    names: calls.map(({ token }) => token),
+    titles: ["TOOL", "SERVER", "WAITS FOR", "ARGUMENTS", "EXPIRES", "TOKEN"],
+    rows: calls.map((call) => [
       ...[call.tool, call.server, WAITS_FOR[call.reason]],
       ...[oneLine(JSON.stringify(call.args), MAX_SHOWN), call.expiresAt, call.token],
     ]),
-  );
+    none: `No calls wait${whose}`,
+  });
 }
 
 type Terminal = Pick<CommandContext, "ask" | "info">;
@@ -202,9 +184,8 @@ async function askAnswer(
   server: string,
   request: ElicitationRequest,
 ): Promise<ElicitationAnswer | undefined> {
-  context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
+  showRequest(context, request, server);
   const isPage = request.mode === "url";
-  if (isPage) context.info(describePage(request));
   const question = isPage ? "Have you opened it? [y = yes," : "Answer? [y = fill in,";
   const rest = "n = decline, c = cancel, Enter = later] ";
   const choice = await choose(context, `${question} ${rest}`, ["y", "n", "c"]);

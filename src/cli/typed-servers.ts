@@ -1,9 +1,10 @@
 /** Servers that the user types instead of naming a configured one: a URL, `--stdio "command"` or `-- command`. */
 import { resolve } from "node:path";
 import { suggestServerName } from "../registry/to-server-config.js";
+import { shellWord, splitWords } from "../util/shell-words.js";
 import { canParseUrl } from "../util/text.js";
 import { type Invocation, isAddress, type TypedServers } from "./command.js";
-import { CliError, shellWord, usageError } from "./errors.js";
+import { CliError, usageError } from "./errors.js";
 
 /** Extensions of files that web servers run. What follows another dot is the name of a tool. */
 const EXTENSION = /^(?:php|aspx?|ashx|cgi|jsp|py|pl|rb|json|js|html?)$/i;
@@ -20,7 +21,7 @@ export function nameTypedServers(invocation: Invocation, cwd: string): Invocatio
   const stdio = invocation.text("stdio");
   if (stdio !== undefined && passthrough.length > 0)
     throw usageError(command.name, "A server has one command: use --stdio or --, not both");
-  if (stdio !== undefined) return nameCommand(invocation, splitWords(stdio), cwd);
+  if (stdio !== undefined) return nameCommand(invocation, readWords(stdio), cwd);
   if (passthrough.length > 0) return nameCommand(invocation, passthrough, cwd);
   return command.takesTyped === "servers" ? nameAddresses(invocation) : nameAddress(invocation, words);
 }
@@ -175,6 +176,15 @@ export const readHeaders = (invocation: Invocation): Record<string, string> | un
 export const readEnv = (invocation: Invocation): Record<string, string> | undefined =>
   readPairs(invocation.texts("env"), { mark: "=", option: "--env", example: "NAME=value" });
 
+/** @throws CliError `USAGE` if a quote or a parenthesis is not closed */
+export function readWords(line: string, options?: Parameters<typeof splitWords>[1]): string[] {
+  try {
+    return splitWords(line, options);
+  } catch (error) {
+    throw usageError("call", (error as SyntaxError).message);
+  }
+}
+
 /** Labels of host names that say nothing about the server. */
 const GENERIC_LABELS: ReadonlySet<string> = new Set(["mcp", "api", "www", "sse", "app", "server", "remote"]);
 /** Public suffixes of two labels, and hosting services whose customers have a label of their own. */
@@ -251,86 +261,3 @@ function fileName(path: string): string {
   if (!GENERIC_FILE.test(name)) return name;
   return parts.findLast((part) => !GENERIC_FOLDER.test(part)) ?? name;
 }
-
-interface SplitOptions {
-  /** Text in parentheses is part of the word before it, unchanged: `files.read(path: "a b")`. @default false */
-  readonly keepsParentheses?: boolean;
-  /** A backslash is a separator of paths, not an escape. @default on Windows */
-  readonly hasPlainBackslash?: boolean;
-}
-
-/**
- * @throws CliError `USAGE` if a quote or a parenthesis is not closed
- * @example
- * ```ts
- * splitWords(`npx -y 'my server'`); // ["npx", "-y", "my server"]
- * ```
- */
-export function splitWords(
-  line: string,
-  { keepsParentheses = false, hasPlainBackslash = process.platform === "win32" }: SplitOptions = {},
-): string[] {
-  const words: string[] = [];
-  let word: string | undefined;
-  let index = 0;
-  const add = (text: string) => {
-    word = (word ?? "") + text;
-  };
-  while (index < line.length) {
-    const character = line[index]!;
-    if (/\s/.test(character)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-    } else if (character === "\\" && !hasPlainBackslash) add(line[++index] ?? "");
-    else if (character === "(" && keepsParentheses && word !== undefined) {
-      const end = endOfGroup(line, index);
-      add(line.slice(index, end + 1));
-      index = end;
-    } else if (character === "'" || character === '"') {
-      const quoted = readQuoted(line, index, hasPlainBackslash);
-      add(quoted.text);
-      index = quoted.end;
-    } else add(character);
-    index += 1;
-  }
-  if (word !== undefined) words.push(word);
-  return words;
-}
-
-/** In double quotes, a backslash protects only `"`, `\`, `$` and a backtick. */
-function readQuoted(line: string, start: number, hasPlainBackslash: boolean): { text: string; end: number } {
-  const quote = line[start]!;
-  let text = "";
-  for (let index = start + 1; index < line.length; index += 1) {
-    const character = line[index]!;
-    if (character === quote) return { text, end: index };
-    const next = line[index + 1];
-    const isEscape = character === "\\" && quote === '"' && !hasPlainBackslash;
-    if (isEscape && next !== undefined && '"\\$`'.includes(next)) {
-      text += next;
-      index += 1;
-    } else text += character;
-  }
-  throw unclosed(quote);
-}
-
-/** The index of the parenthesis that closes a group. Parentheses in quotes do not count. */
-function endOfGroup(line: string, start: number): number {
-  let depth = 0;
-  let quote = "";
-  for (let index = start; index < line.length; index += 1) {
-    const character = line[index]!;
-    if (quote !== "") {
-      if (character === "\\") index += 1;
-      else if (character === quote) quote = "";
-    } else if (`"'\``.includes(character)) quote = character;
-    else if (character === "(") depth += 1;
-    else if (character === ")") {
-      depth -= 1;
-      if (depth === 0) return index;
-    }
-  }
-  throw unclosed("(");
-}
-
-const unclosed = (mark: string): CliError => usageError("call", `${mark} is not closed`);

@@ -3,10 +3,11 @@
 import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { failurePage, successPage } from "../auth/login-callback.js";
+import { callbackPage } from "../auth/login-callback.js";
 import { readField } from "../errors/foreign-error.js";
 import { AuthError } from "../errors/toolport-error.js";
 import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
+import { withDeadline } from "../util/timers.js";
 
 /** Options of `authorizeInBrowser()`. */
 export interface AuthorizeInBrowserOptions {
@@ -51,23 +52,16 @@ function waitForVisit(
   options: AuthorizeInBrowserOptions,
 ): Promise<CallbackVisit> {
   const { signal, timeoutMs = 300_000 } = options;
-  return new Promise<CallbackVisit>((resolve, reject) => {
-    const settle = (finish: () => void) => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-      listener.onvisit = undefined;
-      finish();
-    };
-    const onAbort = () => settle(() => reject(signal?.reason));
-    const timer = setTimeout(() => settle(() => reject(tooLate(timeoutMs))), timeoutMs);
-    signal?.addEventListener("abort", onAbort);
+  const visited = new Promise<CallbackVisit>((resolve) => {
     listener.onvisit = (visit) => {
       // Ignore redirects of other tabs and forged requests: their `state` differs.
-      if (visit.params.get("state") === url.searchParams.get("state")) settle(() => resolve(visit));
-      else void visit.answer(false);
+      if (visit.params.get("state") !== url.searchParams.get("state")) return void visit.answer(false);
+      listener.onvisit = undefined;
+      resolve(visit);
     };
-    show(url, options);
   });
+  show(url, options);
+  return withDeadline(visited, { signal, timeoutMs, onTimeout: () => tooLate(timeoutMs) });
 }
 
 /** Ignores a failure to open the browser, because the user also gets the URL. */
@@ -142,12 +136,9 @@ export async function openCallbackListener({
   }
   const server = createServer({ maxHeaderSize: MAX_URL_LENGTH }, (request, response) => {
     const params = readVisit(request, url);
-    if (typeof params === "number") return void send(response, failurePage(), params);
-    if (listener.onvisit === undefined) return void send(response, failurePage());
-    listener.onvisit({
-      params,
-      answer: (success) => send(response, success ? successPage() : failurePage()),
-    });
+    if (typeof params === "number") return void send(response, callbackPage(false), params);
+    if (listener.onvisit === undefined) return void send(response, callbackPage(false));
+    listener.onvisit({ params, answer: (success) => send(response, callbackPage(success)) });
   });
   await listen(server, wanted.port === "" ? 80 : Number(wanted.port));
   const url = new URL(wanted);

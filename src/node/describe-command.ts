@@ -1,8 +1,7 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
 
-import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
+import type { ServerConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { isRecord } from "../util/json.js";
 import { redactUrl } from "../util/redact-text.js";
@@ -58,12 +57,10 @@ const sortRisks = (risks: readonly CommandRisk[]): CommandRisk[] =>
 const riskRows = (risks: readonly CommandRisk[]): string[] =>
   risks.map(({ level, message }) => row(level === "danger" ? "DANGER" : "note", message));
 
-interface Described {
-  readonly command: string;
-  readonly lines: readonly string[];
-  readonly risks: readonly CommandRisk[];
-  readonly startsProcess: boolean;
-}
+/** The configuration of a server that is started. */
+export type ProcessConfig = Extract<ServerConfig, { kind: "stdio" | "docker" }>;
+
+type Described = Omit<CommandDescription, "text"> & { readonly lines: readonly string[] };
 
 /** A line of a description: label and text. */
 const row = (label: string, text: string): string => `${label.padEnd(9)} ${text}`;
@@ -74,16 +71,14 @@ function describe(config: ServerConfig): Described {
       return describeProcess([config.command, ...config.args], config);
     case "docker":
       return describeProcess([config.engine, ...dockerArguments(config)], config);
-    case "custom":
-      return {
-        command: "(a function)",
-        lines: [row("runs", "a function of this program")],
-        risks: [],
-        startsProcess: false,
-      };
+    case "custom": {
+      const lines = [row("runs", "a function of this program")];
+      return { command: "(a function)", lines, risks: [], startsProcess: false };
+    }
     default: {
       const command = visible(redactUrl(config.url));
-      const names = namesOf(config.headers);
+      const { headers } = config;
+      const names = typeof headers === "function" ? ["(headers from a function)"] : headers.names;
       const lines = [
         row("calls", command),
         ...(names.length > 0 ? [row("sends", names.map(visible).join(", "))] : []),
@@ -94,14 +89,13 @@ function describe(config: ServerConfig): Described {
   }
 }
 
+const danger = (message: string): CommandRisk => ({ level: "danger", message });
+
 /** The risks of a URL. */
 function addressRisks(config: { readonly url: string }): CommandRisk[] {
-  const risks = addressWarnings(config).map((message): CommandRisk => ({ level: "danger", message }));
-  const host = new URL(config.url).hostname;
-  if (host.split(".").some((label) => label.startsWith("xn--"))) {
-    risks.push({ level: "danger", message: "has a host name that may imitate another one" });
-  }
-  return risks;
+  const isImitating = new URL(config.url).hostname.split(".").some((label) => label.startsWith("xn--"));
+  const more = isImitating ? ["has a host name that may imitate another one"] : [];
+  return [...addressWarnings(config), ...more].map(danger);
 }
 
 /** The risks of a proxy in the entry: it sees unencrypted requests, and the host names of all others. */
@@ -109,10 +103,12 @@ function proxyRisks(proxy: unknown): CommandRisk[] {
   if (proxy === false) return [{ level: "note", message: "bypasses the proxy of this machine" }];
   if (typeof proxy !== "string" || proxy === "env") return [];
   const { host = "named by a variable" } = canParseUrl(proxy) ? new URL(proxy) : {};
-  return [{ level: "danger", message: `sends its requests through the proxy ${visible(host)}` }];
+  return [danger(`sends its requests through the proxy ${visible(host)}`)];
 }
 
-function describeProcess(words: readonly string[], config: StdioConfig | DockerConfig): Described {
+const INHERITS = "inherits all environment variables, including secrets";
+
+function describeProcess(words: readonly string[], config: ProcessConfig): Described {
   const { env } = config;
   const values = env.reveal();
   const command = words.map(quote).join(" ");
@@ -126,14 +122,13 @@ function describeProcess(words: readonly string[], config: StdioConfig | DockerC
     lines.push(row("sets", shown.join(", ")));
   }
   const risks = [...commandRisks(words), ...variableRisks(env.names.map(visible))];
-  if (config.kind === "stdio" && config.inheritEnv) {
-    risks.push({ level: "danger", message: "inherits all environment variables, including secrets" });
-  }
+  if (config.kind === "stdio" && config.inheritEnv) risks.push(danger(INHERITS));
   return { command, lines, risks, startsProcess: true };
 }
 
 /** The arguments of the container engine, as the transport builds them. */
-export function dockerArguments({ dockerHost, env, mounts, runArgs, image, args }: DockerConfig): string[] {
+export function dockerArguments(config: Extract<ServerConfig, { kind: "docker" }>): string[] {
+  const { dockerHost, env, mounts, runArgs, image, args } = config;
   return [
     ...(dockerHost === undefined ? [] : ["--host", dockerHost]),
     ...["run", "-i", "--rm"],
@@ -144,9 +139,6 @@ export function dockerArguments({ dockerHost, env, mounts, runArgs, image, args 
     ...args,
   ];
 }
-
-const namesOf = (headers: HeaderSource): string[] =>
-  headers instanceof SecretRecord ? headers.names : ["(headers from a function)"];
 
 /** Escapes invisible characters, so that none reaches a terminal. */
 const visible = (text: string): string =>
@@ -192,8 +184,7 @@ function risksOf({ translated, dialect }: WrittenServer): CommandRisk[] {
   const bare = dialect.bareVariables === true;
   const references = textsIn([entry, envFile]).flatMap((text) => referencesIn(text, { bare }));
   const risks = [...commandRisks(wordsOf(entry)), ...variableRisks(isRecord(env) ? Object.keys(env) : [])];
-  if (inheritEnv === true)
-    risks.push({ level: "danger", message: "inherits all environment variables, including secrets" });
+  if (inheritEnv === true) risks.push(danger(INHERITS));
   if (typeof url === "string" && canParseUrl(withDefaults(url)))
     risks.push(...addressRisks({ url: withDefaults(url) }));
   risks.push(...proxyRisks(proxy));
@@ -218,12 +209,10 @@ function referenceRisks(references: readonly Reference[], passed: readonly strin
   const files = references.flatMap((found) => (found.kind === "file" ? [found.path] : []));
   const variables = references.flatMap((found) => (found.kind === "variable" ? [found.name] : []));
   const names = [...new Set([...variables, ...passed])].filter((name) => !PLACE_NAMES.includes(name));
-  return [
-    ...[...new Set(files)].map((path): CommandRisk => ({ level: "danger", message: `reads ${path}` })),
-    ...(names.length === 0
-      ? []
-      : [{ level: "note", message: `takes ${names.join(", ")} from your environment` } as const]),
-  ];
+  const risks = [...new Set(files)].map((path) => danger(`reads ${path}`));
+  if (names.length > 0)
+    risks.push({ level: "note", message: `takes ${names.join(", ")} from your environment` });
+  return risks;
 }
 
 /** The variables of the file may affect which code runs. */

@@ -8,96 +8,73 @@ export interface CommandRisk {
   readonly message: string;
 }
 
-type Rule = readonly [level: CommandRisk["level"], pattern: RegExp, message: string];
+/** A text is the source of an expression that ignores case, and whose dot matches every character. */
+type Rule = readonly [pattern: RegExp | string, message: string];
 
 /** The name of a program, with or without a directory and `.exe`. */
 const program = (names: string): string =>
   `(?:^|[\\s;&|(\`'"/\\\\])(?:${names})(?:\\.exe)?(?=$|[\\s;&|)\`'"])`;
 const SHELL = "sh|bash|zsh|dash|ksh|fish|cmd|powershell|pwsh";
 
-const rules: readonly Rule[] = [
-  ["danger", new RegExp(program("sudo|doas|su|pkexec|runas|gsudo"), "is"), "runs with administrator rights"],
+/** What can do harm at once. */
+const DANGERS: readonly Rule[] = [
+  [program("sudo|doas|su|pkexec|runas|gsudo"), "runs with administrator rights"],
   [
-    "danger",
-    new RegExp(
-      `${program("rm")}.{0,400}?\\s(?:-[a-z]*[rf]|--recursive|--force)|${program("rmdir|del|rd")}.{0,400}?\\s/[sq]`,
-      "is",
-    ),
+    `${program("rm")}.{0,400}?\\s(?:-[a-z]*[rf]|--recursive|--force)|${program("rmdir|del|rd")}.{0,400}?\\s/[sq]`,
     "deletes files and directories",
   ],
+  [program("mkfs(?:\\.\\w+)?|dd|shred|wipefs|fdisk|diskpart|format"), "can overwrite a disk"],
   [
-    "danger",
-    new RegExp(program("mkfs(?:\\.\\w+)?|dd|shred|wipefs|fdisk|diskpart|format"), "is"),
-    "can overwrite a disk",
-  ],
-  [
-    "danger",
-    new RegExp(
-      `\\|\\s*(?:sudo\\s+)?(?:\\S*[/\\\\])?(?:${SHELL}|node|python\\d*|perl|ruby)(?:\\.exe)?(?=$|[\\s;&|)'"])`,
-      "is",
-    ),
+    `\\|\\s*(?:sudo\\s+)?(?:\\S*[/\\\\])?(?:${SHELL}|node|python\\d*|perl|ruby)(?:\\.exe)?(?=$|[\\s;&|)'"])`,
     "pipes text into a program that executes it",
   ],
   [
-    "danger",
-    new RegExp(
-      `${program("curl|wget|nc|ncat|netcat|socat|ssh|scp|ftp|telnet|invoke-webrequest|iwr|iex")}|/dev/(?:tcp|udp)/`,
-      "is",
-    ),
+    `${program("curl|wget|nc|ncat|netcat|socat|ssh|scp|ftp|telnet|invoke-webrequest|iwr|iex")}|/dev/(?:tcp|udp)/`,
     "connects to the network outside of MCP",
   ],
   [
-    "danger",
-    new RegExp(`${program(SHELL)}.{0,400}?\\s(?:-\\w*c|/c|/k|-command|-enc\\w*)(?=\\s|$)`, "is"),
+    `${program(SHELL)}.{0,400}?\\s(?:-\\w*c|/c|/k|-command|-enc\\w*)(?=\\s|$)`,
     "is a shell that executes text as commands",
   ],
   [
-    "danger",
-    new RegExp(
-      `${program("node|deno|bun|python\\d*(?:\\.\\d+)?|perl|ruby|php|osascript")}.{0,400}?\\s(?:-e|-c|-r|-p|--eval|--print|eval)(?=\\s|$)`,
-      "is",
-    ),
+    `${program("node|deno|bun|python\\d*(?:\\.\\d+)?|perl|ruby|php|osascript")}.{0,400}?\\s(?:-e|-c|-r|-p|--eval|--print|eval)(?=\\s|$)`,
     "executes code from its arguments",
   ],
-  ["danger", /\$\(|`[^`]+`|\beval\b|\bbase64\b.{0,400}?\s(?:-d|-D|--decode)\b/, "hides what it runs"],
+  [/\$\(|`[^`]+`|\beval\b|\bbase64\b.{0,400}?\s(?:-d|-D|--decode)\b/, "hides what it runs"],
   [
-    "danger",
     /\$\{?HOME\b|%USERPROFILE%|(?:^|[\s=:'"])~(?=$|[\s/\\'":])|(?:^|[\s=:'"])(?:\/|[a-z]:[\\/]?)(?=$|[\s'":])/i,
     "can access the whole home directory or disk",
   ],
   [
-    "danger",
     /[/\\]\.(?:ssh|aws|gnupg|kube|azure|docker|netrc|npmrc|pypirc)\b|\bid_(?:rsa|ed25519|ecdsa)\b|\/etc\/(?:shadow|passwd|sudoers)|\bkeychain\b/i,
     "refers to a location of keys or passwords",
   ],
   [
-    "danger",
-    new RegExp(
-      `${program("crontab|systemctl|launchctl|schtasks|reg")}|\\.(?:bashrc|zshrc|profile|bash_profile)\\b|/etc/(?:cron|init|systemd)`,
-      "is",
-    ),
+    `${program("crontab|systemctl|launchctl|schtasks|reg")}|\\.(?:bashrc|zshrc|profile|bash_profile)\\b|/etc/(?:cron|init|systemd)`,
     "can make a program start automatically",
   ],
+  [`${program("chmod")}.{0,400}?\\s(?:[ugoa]*\\+[rwx]*s|[0-7]*777)`, "weakens file permissions"],
   [
-    "danger",
-    new RegExp(`${program("chmod")}.{0,400}?\\s(?:[ugoa]*\\+[rwx]*s|[0-7]*777)`, "is"),
-    "weakens file permissions",
-  ],
-  [
-    "danger",
     /--privileged\b|docker\.sock\b|--(?:pid|net|network|ipc|uts|userns)[= ]host\b|--cap-add\b|(?:-v|--volume|source=|src=)[= ]?\/:/i,
     "weakens the isolation of its container",
   ],
+];
+
+/** What is common, but good to know. */
+const NOTES: readonly Rule[] = [
   [
-    "note",
-    new RegExp(
-      `${program("npx|bunx|pnpx|uvx|dnx|pipx")}|${program("npm|pnpm|yarn|bun|uv|deno")}.{0,400}?\\s(?:exec|dlx|x|run)(?=\\s)`,
-      "is",
-    ),
+    `${program("npx|bunx|pnpx|uvx|dnx|pipx")}|${program("npm|pnpm|yarn|bun|uv|deno")}.{0,400}?\\s(?:exec|dlx|x|run)(?=\\s)`,
     "downloads a program and runs it",
   ],
-  ["note", new RegExp(program("docker|podman|nerdctl"), "is"), "starts a container"],
+  [program("docker|podman|nerdctl"), "starts a container"],
 ];
+
+const RULES = Object.entries({ danger: DANGERS, note: NOTES } as const).flatMap(([level, rules]) =>
+  rules.map(([pattern, message]) => ({
+    risk: { level: level as CommandRisk["level"], message },
+    pattern: typeof pattern === "string" ? new RegExp(pattern, "is") : pattern,
+  })),
+);
 
 /** Characters that are invisible or change the direction of text. */
 export const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\P{Zs} ]/gu;
@@ -110,22 +87,16 @@ export function commandRisks(words: readonly string[]): CommandRisk[] {
   const line = words.join(" ").slice(0, MAX_EXAMINED);
   // Also test the text without invisible characters and escape sequences.
   const seen = line.replace(/\u001b\[[0-9;]{0,32}[a-z]/gi, " ").replace(HIDDEN, " ");
-  const risks = rules
-    .filter(([, pattern]) => pattern.test(line) || pattern.test(seen))
-    .map(([level, , message]): CommandRisk => ({ level, message }));
-  if (words.some((word) => word.search(HIDDEN) >= 0)) {
-    risks.push({
-      level: "danger",
-      message: "contains invisible characters (shown as \\u{…} above)",
-    });
-  }
-  if (line.length === MAX_EXAMINED) {
-    risks.push({ level: "danger", message: "is too long to be examined" });
-  }
+  const risks: CommandRisk[] = RULES.filter(({ pattern }) => pattern.test(line) || pattern.test(seen)).map(
+    ({ risk }) => risk,
+  );
+  const danger = (message: string) => void risks.push({ level: "danger", message });
+  if (words.some((word) => word.search(HIDDEN) >= 0))
+    danger("contains invisible characters (shown as \\u{…} above)");
+  if (line.length === MAX_EXAMINED) danger("is too long to be examined");
   // Padding can push the end of a command out of the window.
-  if (words.some((word) => /\s{20}/.test(word))) {
-    risks.push({ level: "danger", message: "contains a long run of spaces, which can hide what follows" });
-  }
+  if (words.some((word) => /\s{20}/.test(word)))
+    danger("contains a long run of spaces, which can hide what follows");
   return risks;
 }
 
@@ -154,16 +125,8 @@ const RUNS_CODE = new RegExp(
   `^(?:${[
     ...["LD_.*", "DYLD_.*", "GCONV_PATH", "PATH", "PATHEXT", "HOME", "USERPROFILE", "XDG_CONFIG_.*", "SHELL"],
     ...["BASH_ENV", "ENV", "ZDOTDIR", "PROMPT_COMMAND", "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES"],
-    ...[
-      "NODE_OPTIONS",
-      "NODE_PATH",
-      "BUN_.*",
-      "DENO_.*",
-      "NPM_CONFIG_.*",
-      "YARN_.*",
-      "PNPM_.*",
-      "COREPACK_.*",
-    ],
+    ...["NODE_OPTIONS", "NODE_PATH", "BUN_.*", "DENO_.*", "NPM_CONFIG_.*", "YARN_.*", "PNPM_.*"],
+    "COREPACK_.*",
     ...["PYTHON(?:PATH|STARTUP|HOME|USERBASE|BREAKPOINT|WARNINGS)", "PIP_.*", "UV_.*", "PERL5(?:LIB|OPT|DB)"],
     ...["RUBY(?:OPT|LIB)", "GEM_.*", "BUNDLE_.*", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"],
     ...["CLASSPATH", "DOTNET_STARTUP_HOOKS", "CORECLR_.*", "COR_.*", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_.*"],

@@ -3,10 +3,10 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import util, { inspect } from "node:util";
-import { resolveCommand, resolvePath } from "../config/entry-options.js";
 import type { ConfigPath } from "../config/option-table.js";
 import { isRecord } from "../util/json.js";
 import { redactUrl } from "../util/redact-text.js";
+import { resolveCommand, resolvePath } from "../util/text.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import {
   type Environment,
@@ -112,22 +112,19 @@ async function expandOne(text: string, path: ConfigPath, surroundings: EntrySurr
   return expanded;
 }
 
+/** The variables of `envFile`, and those of the environment that are passed on. */
 async function moreVariables(
   { envFile, passedVariables }: Pick<DialectEntry, "envFile" | "passedVariables">,
   surroundings: EntrySurroundings,
 ): Promise<Record<string, string>> {
-  const passed = passedVariables.flatMap((name) => {
-    const value = surroundings.env[name];
-    return typeof value === "string" ? [[name, value] as const] : [];
-  });
-  if (envFile === undefined) return Object.fromEntries(passed);
+  const values = passedVariables.map((name) => [name, surroundings.env[name]] as const);
+  const passed = Object.fromEntries(values.filter((pair): pair is [string, string] => pair[1] !== undefined));
+  if (envFile === undefined) return passed;
   const path = await expandOne(envFile, ["envFile"], surroundings);
   const read = await surroundings.readFile(resolveFrom(path, surroundings));
-  if ("problem" in read) {
-    surroundings.report(["envFile"], read.problem);
-    return Object.fromEntries(passed);
-  }
-  return { ...Object.fromEntries(passed), ...(util.parseEnv(read.value) as Record<string, string>) };
+  if ("value" in read) return { ...passed, ...(util.parseEnv(read.value) as Record<string, string>) };
+  surroundings.report(["envFile"], read.problem);
+  return passed;
 }
 
 const fromHome = (path: string, home: string): string => (/^~[\\/]/.test(path) ? home + path.slice(1) : path);

@@ -183,14 +183,13 @@ export function createInputs(
   const list: unknown[] = Array.isArray(declared) ? declared : [];
   const asked = new Map<string, Promise<VariableValue>>();
   const ask = async (id: string): Promise<VariableValue> => {
-    const found = list.findLast((item) => isRecord(item) && item["id"] === id);
-    const input = readInput(file, id, found);
+    const input = readInput(
+      file,
+      id,
+      list.findLast((item) => isRecord(item) && item["id"] === id),
+    );
     const given =
-      typeof answers === "function"
-        ? await answers(input)
-        : answers !== undefined && Object.hasOwn(answers, id)
-          ? answers[id]
-          : undefined;
+      typeof answers === "function" ? await answers(input) : new Map(Object.entries(answers ?? {})).get(id);
     const value = given ?? input.default;
     if (typeof value !== "string") return { problem: missingInput(input) };
     if (input.options !== undefined && !input.options.includes(value)) {

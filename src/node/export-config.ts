@@ -1,10 +1,9 @@
 /** Converts servers to the configuration format of another program. */
 
-import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import type { DockerConfig, ServerConfig, StdioConfig } from "../config/server-config.js";
+import type { ServerConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { dockerArguments } from "./describe-command.js";
+import { dockerArguments, type ProcessConfig } from "./describe-command.js";
 
 /** The supported programs. */
 export type ExportDialect = "vscode" | "claude" | "cursor" | "toolport";
@@ -83,23 +82,19 @@ class ExportedSecrets {
 
   /** `prefixed`: adds the server's name, because a name such as `Authorization` is ambiguous. */
   map(
-    values: SecretRecord,
+    values: ProcessConfig["env"],
     server: string,
     { prefixed }: { prefixed: boolean },
-  ): Record<string, string> | undefined {
+  ): Readonly<Record<string, string>> | undefined {
     if (values.names.length === 0) return undefined;
     const revealed = values.reveal();
-    const entries = values.names.map((name) => {
-      const value = revealed[name]!;
-      return [name, this.policy === "keep" ? value : this.#refer(value, { name, server, prefixed })];
-    });
-    return Object.fromEntries(entries) as Record<string, string>;
+    if (this.policy === "keep") return revealed;
+    return Object.fromEntries(
+      Object.entries(revealed).map(([name, value]) => [name, this.#refer(value, [name, server], prefixed)]),
+    );
   }
 
-  #refer(
-    value: string,
-    { name, server, prefixed }: { name: string; server: string; prefixed: boolean },
-  ): string {
+  #refer(value: string, [name, server]: readonly [string, string], prefixed: boolean): string {
     const to = REFERENCES[this.dialect];
     const known = [...value.matchAll(REFERENCE)];
     if (known.length > 0) {
@@ -148,19 +143,16 @@ function writeEntry(config: ServerConfig, writing: Writing): Record<string, unkn
   }
   const type = { http: "http", sse: "sse", websocket: "ws" }[config.kind];
   const { url, headers } = config;
-  const isFixed = headers instanceof SecretRecord;
-  if (!isFixed) warn("has headers from a function, which a file cannot contain");
+  const fixed = typeof headers === "function" ? undefined : headers;
+  if (fixed === undefined) warn("has headers from a function, which a file cannot contain");
   return compact({
     type: dialect === "cursor" ? undefined : type,
     url,
-    headers: isFixed ? writing.secrets.map(headers, config.name, { prefixed: true }) : undefined,
+    headers: fixed && writing.secrets.map(fixed, config.name, { prefixed: true }),
   });
 }
 
-function writeProcess(
-  config: StdioConfig | DockerConfig,
-  { dialect, secrets, warn }: Writing,
-): Record<string, unknown> {
+function writeProcess(config: ProcessConfig, { dialect, secrets, warn }: Writing): Record<string, unknown> {
   const env = secrets.map(config.env, config.name, { prefixed: false });
   const type = dialect === "vscode" ? "stdio" : undefined;
   if (config.kind === "docker")
@@ -186,7 +178,7 @@ function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Reco
     }
   }
   if ("env" in config) written["env"] = secrets.map(config.env, config.name, { prefixed: false });
-  if ("headers" in config && config.headers instanceof SecretRecord) {
+  if ("headers" in config && typeof config.headers !== "function") {
     written["headers"] = secrets.map(config.headers, config.name, { prefixed: true });
   }
   const oauth = written["oauth"];
@@ -195,22 +187,16 @@ function writeOwn(config: ServerConfig, { entry, secrets, warn }: Writing): Reco
     if (clientSecret ?? privateKey ?? assertion ?? enterprise) warn("its OAuth secrets are left out");
     written["oauth"] = rest;
   }
-  if ("proxy" in config && config.proxy !== undefined)
-    written["proxy"] = writeProxy(config.proxy.reveal(), { secrets, warn });
+  const proxy = "proxy" in config ? config.proxy?.reveal() : undefined;
+  if (typeof proxy === "string" && proxy !== "env" && secrets.policy === "variables") {
+    const url = new URL(proxy);
+    if (url.username + url.password !== "") {
+      url.username = url.password = "";
+      warn("the user name and password of its proxy are left out");
+      written["proxy"] = url.href;
+    }
+  }
   return compact(written);
-}
-
-/** Removes credentials unless secrets are kept. */
-function writeProxy(
-  proxy: string | false,
-  { secrets, warn }: Pick<Writing, "secrets" | "warn">,
-): string | false {
-  if (proxy === false || proxy === "env" || secrets.policy !== "variables") return proxy;
-  const url = new URL(proxy);
-  if (url.username === "" && url.password === "") return proxy;
-  url.username = url.password = "";
-  warn("the user name and password of its proxy are left out");
-  return url.href;
 }
 
 const compact = (fields: Record<string, unknown>): Record<string, unknown> =>

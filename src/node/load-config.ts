@@ -3,8 +3,9 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ConfigIssues } from "../config/option-table.js";
 import { checkFallback } from "../config/parse-servers.js";
-import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
+import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
+import { isRecord } from "../util/json.js";
 import {
   type ConfigLocation,
   type ConfigScope,
@@ -20,10 +21,11 @@ import {
 } from "./config-locations.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import { dialectOf } from "./dialects/dialects.js";
+import { textsIn } from "./expand-entry.js";
 import { type CheckedServer, checkWritten, expandServer } from "./expand-server.js";
 import type { InputAnswers } from "./expand-variables.js";
 import { detectDialect, readDocument } from "./read-document.js";
-import { readServers, type WrittenServer } from "./read-servers.js";
+import { type ReadServers, readServers, type WrittenServer } from "./read-servers.js";
 
 /** The servers of one or more files, ready for `createToolport`. */
 export interface LoadedConfig {
@@ -98,9 +100,10 @@ export async function readConfig(
 ): Promise<ReadConfig> {
   const given = surroundingsOf(options);
   const path = pathOrDir === undefined ? undefined : resolve(pathOrDir);
-  const isFolder = path !== undefined && (await isDirectory(path));
+  const info = path === undefined ? undefined : await stat(path).catch(() => undefined);
+  const isFolder = info?.isDirectory() === true;
   // A directory that the caller names is the project, independent of `cwd`.
-  const surroundings = isFolder ? { ...given, cwd: path } : given;
+  const surroundings = isFolder ? { ...given, cwd: path! } : given;
   const found: ReadFile[] = [];
   const queue = await chooseFiles(path, { isFolder, surroundings, options });
   const issues = queue.length === 0 ? [nothingFound(surroundings, options)] : [];
@@ -157,11 +160,6 @@ export async function expandConfig(
   };
 }
 
-async function isDirectory(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isDirectory() === true;
-}
-
 async function chooseFiles(
   path: string | undefined,
   context: { isFolder: boolean; surroundings: Surroundings; options: LoadConfigOptions },
@@ -188,11 +186,8 @@ async function chooseFiles(
 const named = (locations: readonly ConfigLocation[]): NamedLocation[] =>
   locations.map((location) => ({ ...location, named: false }));
 
-interface ReadFile {
+interface ReadFile extends ReadServers {
   readonly file: string;
-  readonly servers: readonly WrittenServer[];
-  readonly issues: readonly ConfigIssue[];
-  readonly warnings: readonly ConfigIssue[];
   readonly imports: readonly NamedLocation[];
   readonly isRead: boolean;
 }
@@ -241,14 +236,10 @@ function inOrder(issues: ConfigIssue[]): ConfigIssue[] {
 
 function toError(issues: readonly ConfigIssue[]): ConfigError {
   // Issues of unreadable files have no path.
-  if (issues.every(({ path }) => path === "")) {
-    return new ConfigError({
-      code: "UNREADABLE_CONFIG",
-      what: `The configuration file${issues.length > 1 ? "s" : ""} cannot be read`,
-      issues,
-    });
-  }
-  return new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the entries named above" });
+  if (issues.some(({ path }) => path !== ""))
+    return new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the entries named above" });
+  const what = `The configuration file${issues.length > 1 ? "s" : ""} cannot be read`;
+  return new ConfigError({ code: "UNREADABLE_CONFIG", what, issues });
 }
 
 /** A validated server. */
@@ -289,18 +280,11 @@ function shadowed({ name, source }: ReadServer, first: ReadServer): ConfigIssue 
 
 /** Removes fallbacks to servers that could not be loaded. */
 function withoutLostFallbacks(entry: ServerEntry, isGood: (name: string) => boolean): ServerEntry {
-  const { fallback } = entry;
-  if (fallback === undefined) return entry;
-  const names = namesIn(fallback);
+  const { fallback, ...rest } = entry;
+  const servers = isRecord(fallback) ? fallback["servers"] : fallback;
+  const names = textsIn(servers);
   const good = names.filter(isGood);
   if (good.length === names.length) return entry;
-  const { fallback: _lost, ...rest } = entry;
   if (good.length === 0) return rest as ServerEntry;
-  const isDetailed = typeof fallback === "object" && "servers" in fallback;
-  return { ...rest, fallback: isDetailed ? { ...fallback, servers: good } : good } as ServerEntry;
-}
-
-function namesIn(fallback: FallbackOption): readonly string[] {
-  const servers = typeof fallback === "object" && "servers" in fallback ? fallback.servers : fallback;
-  return typeof servers === "string" ? [servers] : servers;
+  return { ...rest, fallback: isRecord(fallback) ? { ...fallback, servers: good } : good } as ServerEntry;
 }

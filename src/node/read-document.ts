@@ -1,5 +1,6 @@
 /** Reads a configuration file (a regular file of limited size with UTF-8 text, in JSON or TOML), and finds its dialect and the servers in it. */
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import type { ConfigPath } from "../config/option-table.js";
 import { type ConfigDocument, parseJsonConfig, unreadable, valueAt } from "../config/parse-json-config.js";
@@ -11,33 +12,23 @@ import { DIALECT_KINDS, dialectOf, findClaudeProject } from "./dialects/dialects
 /** Larger than any realistic file, even if a program stores other settings in it. */
 const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
-/** Reads to the end and checks the limit, because the size from `stat` may be wrong. */
-async function readCapped(handle: FileHandle, file: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(64 * 1024), position: null });
-    if (bytesRead === 0) return Buffer.concat(chunks, length);
-    chunks.push(buffer.subarray(0, bytesRead));
-    length += bytesRead;
-    if (length > MAX_CONFIG_BYTES) throw tooLarge(file);
-  }
-}
-
 const tooLarge = (file: string): ConfigError =>
   unreadable(file, `it is larger than ${MAX_CONFIG_BYTES} bytes; move other content elsewhere`);
 
 /** @throws ConfigError with code `UNREADABLE_CONFIG` */
 async function readConfigText(file: string): Promise<string> {
-  let handle: FileHandle | undefined;
   try {
     // Check before opening: opening a named pipe would wait for a writer.
-    const found = await stat(file);
-    if (!found.isFile()) throw unreadable(file, "it is not a file");
-    if (found.size > MAX_CONFIG_BYTES) throw tooLarge(file);
-    handle = await open(file, "r");
+    const info = await stat(file);
+    if (!info.isFile()) throw unreadable(file, "it is not a file");
+    if (info.size > MAX_CONFIG_BYTES) throw tooLarge(file);
+    const chunks: Buffer[] = [];
+    // One byte more than allowed, because the size from `stat` may be wrong.
+    for await (const chunk of createReadStream(file, { end: MAX_CONFIG_BYTES })) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    if (bytes.length > MAX_CONFIG_BYTES) throw tooLarge(file);
     // Removes the byte order mark and rejects invalid UTF-8.
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readCapped(handle, file));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -46,8 +37,6 @@ async function readConfigText(file: string): Promise<string> {
       throw unreadable(file, "it is not UTF-8 text; save it as UTF-8");
     }
     throw unreadable(file, `it could not be opened (${code ?? "unknown reason"})`, { cause: error });
-  } finally {
-    await handle?.close();
   }
 }
 

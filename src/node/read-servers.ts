@@ -1,12 +1,12 @@
 /** Reads the servers of one file without expanding them. `expand-server.ts` does that after consent. */
 
 import { readFile, stat } from "node:fs/promises";
-import { resolveCommand, resolvePath } from "../config/entry-options.js";
 import { type ConfigPath, formatPath } from "../config/option-table.js";
 import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
 import type { ConfigIssue } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
+import { resolveCommand, resolvePath } from "../util/text.js";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
 import { type Dialect, type DialectEntry, readEntry } from "./dialects/dialect.js";
 import { hideAll, hideValues, textsIn } from "./expand-entry.js";
@@ -62,36 +62,32 @@ export interface ReadServers {
   readonly warnings: readonly ConfigIssue[];
 }
 
-const showPath = ([first = "", ...rest]: ConfigPath): string => formatPath(String(first), rest);
-
 /** The state of reading one file. */
-class ServerReading {
-  readonly issues: ConfigIssue[] = [];
-  readonly warnings: ConfigIssue[] = [];
-  readonly askInput: (id: string) => Promise<VariableValue>;
-  readonly inputs: readonly unknown[];
-
-  constructor(
-    readonly document: ConfigDocument,
-    readonly dialect: Dialect,
-    readonly options: ReadServersOptions,
-  ) {
-    const declared = valueAt(document.root, ["inputs"]) ?? valueAt(document.root, ["mcp", "inputs"]);
-    this.inputs = Array.isArray(declared) ? declared : [];
-    this.askInput = createInputs(document.file, declared, options.inputs);
-  }
-
-  note(path: ConfigPath, message: string, line = this.document.lineOf(path)): ConfigIssue {
-    return { file: this.document.file, line, path: showPath(path), message };
-  }
+function startReading(document: ConfigDocument, dialect: Dialect, options: ReadServersOptions) {
+  const declared = valueAt(document.root, ["inputs"]) ?? valueAt(document.root, ["mcp", "inputs"]);
+  return {
+    document,
+    dialect,
+    options,
+    issues: [] as ConfigIssue[],
+    warnings: [] as ConfigIssue[],
+    inputs: Array.isArray(declared) ? (declared as readonly unknown[]) : [],
+    askInput: createInputs(document.file, declared, options.inputs),
+    note: (path: ConfigPath, message: string, line = document.lineOf(path)): ConfigIssue => {
+      const [first = "", ...rest] = path;
+      return { file: document.file, line, path: formatPath(String(first), rest), message };
+    },
+  };
 }
+
+type ServerReading = ReturnType<typeof startReading>;
 
 export function readServers(
   document: ConfigDocument,
   dialect: Dialect,
   options: ReadServersOptions,
 ): ReadServers {
-  const reading = new ServerReading(document, dialect, options);
+  const reading = startReading(document, dialect, options);
   const folders = foldersFrom(options.surroundings.cwd, options.surroundings.home);
   const containers = findContainers(document, dialect, { folders, allowBareMap: options.named });
   if (containers.length === 0) reportMissing(reading);

@@ -83,16 +83,13 @@ function changeText(file: string, before: string, changes: ConfigChanges): strin
     set([name], plainEntry(name, entry));
     names.add(name);
   }
-  const current = () => parseJsonConfig(file, text).root;
   for (const name of changes.enable ?? []) {
     requireServer(names, name);
-    for (const key of ["enabled", "disabled"]) {
-      if (valueAt(current(), [CONTAINER, name, key]) !== undefined) set([name, key], undefined);
-    }
+    for (const key of ["enabled", "disabled"]) set([name, key], undefined);
   }
   for (const name of changes.disable ?? []) {
     requireServer(names, name);
-    if (valueAt(current(), [CONTAINER, name, "disabled"]) !== undefined) set([name, "disabled"], undefined);
+    set([name, "disabled"], undefined);
     set([name, "enabled"], false);
   }
   return before.startsWith("\uFEFF") ? `\uFEFF${text}` : text;
@@ -107,12 +104,9 @@ function plainEntry(name: string, entry: Readonly<Record<string, unknown>> | Ser
   parseServerEntry(name, hasVariable ? { ...checked, url: placeholderFor(url) } : checked);
   const lost = Object.entries(entry).find(([, value]) => typeof value === "function" || isProvider(value));
   if (lost !== undefined) {
-    throw new ConfigError({
-      code: "INVALID_CONFIG",
-      issues: [
-        { path: `${CONTAINER}.${name}.${lost[0]}`, message: "is a function, which a file cannot contain" },
-      ],
-    });
+    const path = `${CONTAINER}.${name}.${lost[0]}`;
+    const issues = [{ path, message: "is a function, which a file cannot contain" }];
+    throw new ConfigError({ code: "INVALID_CONFIG", issues });
   }
   return JSON.parse(JSON.stringify(entry)) as unknown;
 }
@@ -126,20 +120,16 @@ const isProvider = (value: unknown): boolean =>
 function requireServer(names: ReadonlySet<string>, name: string): void {
   if (names.has(name)) return;
   const [close] = suggest(name, names, 1);
-  throw new ConfigError({
-    code: "UNKNOWN_SERVER",
-    what: `There is no server "${name}" in the file${close === undefined ? "" : `; did you mean "${close}"?`}`,
-    server: name,
-  });
+  const hint = close === undefined ? "" : `; did you mean "${close}"?`;
+  const what = `There is no server "${name}" in the file${hint}`;
+  throw new ConfigError({ code: "UNKNOWN_SERVER", what, server: name });
 }
 
-const duplicate = (name: string): ConfigError =>
-  new ConfigError({
-    code: "DUPLICATE_SERVER",
-    what: `The file already contains a server "${name}"`,
-    next: "Choose another name, or set `replace`",
-    server: name,
-  });
+const duplicate = (name: string): ConfigError => {
+  const what = `The file already contains a server "${name}"`;
+  const next = "Choose another name, or set `replace`";
+  return new ConfigError({ code: "DUPLICATE_SERVER", what, next, server: name });
+};
 
 const invalidFile = (file: string, message: string): ConfigError =>
   new ConfigError({ code: "INVALID_CONFIG", issues: [{ file, path: basename(file), message }] });

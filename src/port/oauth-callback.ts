@@ -42,13 +42,12 @@ export async function answerOAuthCallback(
   port: Port,
   { options, portOf }: { options: OAuthCallbackOptions; portOf: PortOf },
 ): Promise<Response> {
-  const { failurePage, successPage } = await import("../auth/login-callback.js");
+  const { callbackPage } = await import("../auth/login-callback.js");
   const { errorRedirect, successRedirect, customHandler } = options;
   const result = await finish(request, port, portOf);
   if (customHandler !== undefined) return customHandler(result);
-  if (result.authSuccess)
-    return successRedirect === undefined ? successPage() : redirect(request, successRedirect);
-  return errorRedirect === undefined ? failurePage() : redirect(request, errorRedirect);
+  const to = result.authSuccess ? successRedirect : errorRedirect;
+  return to === undefined ? callbackPage(result.authSuccess) : redirect(request, to);
 }
 
 async function finish(request: Request, port: Port, portOf: PortOf): Promise<OAuthCallbackResult> {

@@ -15,7 +15,6 @@ const STEPS = "steps";
 /** Every longer function, and why it is one. */
 const LONG: Readonly<Record<string, string>> = {
   "adapters/agents/with-mcp.ts mixMcp": FACTORY,
-  "cli/demo/servers.ts startAuthorizationServer": FACTORY,
   "code/create-code-mode.ts createCodeMode": FACTORY,
   "code/run-program.ts runProgram": STEPS,
   "console/actions.ts createActions": FACTORY,

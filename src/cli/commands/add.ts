@@ -1,7 +1,6 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { resolveCommand } from "../../config/entry-options.js";
 import { parseJsonConfig } from "../../config/parse-json-config.js";
 import { ConfigError } from "../../errors/toolport-error.js";
 import { surroundingsOf } from "../../node/config-locations.js";
@@ -18,17 +17,11 @@ import {
   toServerConfig,
 } from "../../registry/to-server-config.js";
 import { isRecord } from "../../util/json.js";
+import { shellWord } from "../../util/shell-words.js";
+import { resolveCommand } from "../../util/text.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
-import {
-  CliError,
-  configurationError,
-  EXIT,
-  errorDocument,
-  exitCodeOf,
-  shellWord,
-  usageError,
-} from "../errors.js";
+import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, usageError } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";

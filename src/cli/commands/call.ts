@@ -6,6 +6,7 @@ import { isSuspended, type Suspended } from "../../execution/suspend/suspension.
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../schema/json-schema.js";
+import { shellWord } from "../../util/shell-words.js";
 import { suggest } from "../../util/suggest.js";
 import { parseCallExpression, readArguments, readObject } from "../call-arguments.js";
 import { type CalledTool, finishCall } from "../call-result.js";
@@ -20,7 +21,7 @@ import {
   text,
 } from "../command-options.js";
 import { requireTool, serversNamed } from "../connect-servers.js";
-import { CliError, shellWord } from "../errors.js";
+import { CliError } from "../errors.js";
 import {
   principalOf,
   readSuspend,

@@ -1,8 +1,9 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
 import { saveOwnConfig } from "../../node/save-own-config.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
-import { configurationError, shellWord } from "../errors.js";
+import { configurationError } from "../errors.js";
 import { findOwnFile, savedNames, unknownServer } from "../load-servers.js";
 
 type ServerChange = "remove" | "enable" | "disable";

@@ -1,8 +1,8 @@
 /** `toolport completion` prints the script of a shell, which calls `toolport __complete` for candidates. */
 
-import { PublicLists } from "../../catalog/public-lists.js";
-import { parseServerEntry } from "../../config/parse-servers.js";
-import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
+import { createToolport } from "../../create-toolport.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { ToolportSnapshot } from "../../port/snapshot.js";
 import { isRecord } from "../../util/json.js";
 import { propertiesOf } from "../call-arguments.js";
 import type {
@@ -13,10 +13,9 @@ import type {
   OptionSpecs,
   RunCommand,
 } from "../command.js";
-import { GLOBAL_OPTIONS } from "../command-options.js";
-import { serversOf } from "../connect-servers.js";
+import { GLOBAL_OPTIONS, optionOf } from "../command-options.js";
 import { oneLine } from "../plain-text.js";
-import { PROGRAMS } from "./import.js";
+import { listPrograms } from "./import.js";
 
 export const completionCommand: CommandSpec = {
   name: "completion",
@@ -173,9 +172,7 @@ function readBefore(before: readonly string[], commands: readonly CommandSpec[])
       continue;
     }
     const specs: OptionSpecs = { ...GLOBAL_OPTIONS, ...command?.options };
-    const option = Object.entries(specs).find(
-      ([name, { short }]) => word === `--${name}` || word === `-${short}`,
-    );
+    const option = optionOf(word, specs);
     if (option !== undefined) openOption = option[1].type === "string" ? option[0] : undefined;
     else if (word.startsWith("-") && word !== "-") continue;
     else if (command !== undefined) words.push(word);
@@ -194,7 +191,7 @@ async function optionValues(
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
   if (choices !== undefined) return plainCandidates(choices);
-  if (name === "from") return Object.keys(PROGRAMS).map((value) => ({ value, meaning: "its files" }));
+  if (name === "from") return Object.keys(listPrograms()).map((value) => ({ value, meaning: "its files" }));
   return name === "server" ? lookUp("server", words) : [];
 }
 
@@ -237,7 +234,7 @@ export function argumentCandidates(schema: unknown, given: readonly string[]): C
     if (used.has(name)) return [];
     const { type, enum: listed, description } = isRecord(property) ? property : {};
     const values: unknown = type === "boolean" ? [true, false] : listed;
-    const meaning = typeof description === "string" ? oneLine(description, 60) : "";
+    const meaning = typeof description === "string" ? oneLine(description, MAX_MEANING) : "";
     const areOffered =
       Array.isArray(values) &&
       values.length <= MAX_VALUES &&
@@ -247,48 +244,51 @@ export function argumentCandidates(schema: unknown, given: readonly string[]): C
   });
 }
 
-const MAX_MEANING = 60;
-
+/** From the configuration files, and the saved lists of their servers. Connects nothing. */
 export const createLookUp =
   (context: CommandContext): LookUp =>
   async (kind, words) => {
     const written = await context.readServers();
     const servers = [...written.servers].map(([value, { source }]) => ({ value, meaning: source.kind }));
     if (kind === "server") return servers;
-    const all = [...written.servers.keys()];
-    const [selector = ""] = words;
-    const names =
-      kind === "tool" ? all : kind === "argument" ? (serversOf(selector, all) ?? []) : words.slice(0, 1);
-    const { mcpServers } = (await context.loadServers(names, { mayAsk: false })).config;
-    const configs = names.flatMap((name) =>
-      Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],
-    );
+    const { mcpServers } = (await context.loadServers(undefined, { mayAsk: false })).config;
     const { store } = await context.openStore();
-    const parts = { store, principal: undefined, publicLists: new PublicLists(), warn() {} };
-    const saved = await new SavedCatalogs(parts).restore(configs);
-    if (kind === "resource") return Object.values(saved).flatMap(({ resources }) => named(resources, "uri"));
-    if (kind === "prompt") return Object.values(saved).flatMap(({ prompts }) => named(prompts, "name"));
-    if (kind === "argument") {
-      const [server = ""] = names;
-      const tool = saved[server]?.tools.find(
-        (each) =>
-          isRecord(each) && [".", "__"].some((mark) => `${server}${mark}${each["name"]}` === selector),
-      );
-      return argumentCandidates(isRecord(tool) ? tool["inputSchema"] : undefined, words.slice(1));
-    }
-    const tools = Object.entries(saved).flatMap(([server, lists]) =>
-      named(lists.tools, "name").map(({ value, meaning }) => ({ value: `${server}.${value}`, meaning })),
-    );
-    const unknown = servers.filter(({ value }) => saved[value] === undefined);
-    return [...tools, ...unknown.map(({ value, meaning }) => ({ value: `${value}.`, meaning }))];
+    const toolport = createToolport({ mcpServers, store });
+    context.onExit(() => toolport.close());
+    // Waits until the saved lists are restored.
+    await toolport.connect({ servers: [] });
+    return candidatesOf(kind, words, { snapshot: toolport.snapshot(), servers });
   };
 
-/** Saved entries are unvalidated. */
-function named(list: readonly unknown[], key: "name" | "uri"): Candidate[] {
-  return list.flatMap((item) => {
-    const value = isRecord(item) ? item[key] : undefined;
-    const meaning = isRecord(item) ? (item["title"] ?? item["description"]) : undefined;
-    if (typeof value !== "string") return [];
-    return [{ value, meaning: typeof meaning === "string" ? oneLine(meaning, MAX_MEANING) : "" }];
-  });
+/** Candidates from the lists of the servers, as far as they are known. */
+export function candidatesOf(
+  kind: Completes,
+  [first = "", ...given]: readonly string[],
+  { snapshot, servers }: { snapshot: ToolportSnapshot; servers: readonly Candidate[] },
+): readonly Candidate[] {
+  const { tools, resources, prompts } = snapshot;
+  const isOfFirst = ({ server }: { server: string }) => server === first;
+  const nameOf = ({ server, sourceName }: ToolInfo) => `${server}.${sourceName}`;
+  switch (kind) {
+    case "server":
+      return servers;
+    case "tool": {
+      const unknown = servers.filter(({ value }) => tools.every(({ server }) => server !== value));
+      const rest = unknown.map(({ value, meaning }) => ({ value: `${value}.`, meaning }));
+      return [...tools.map((tool) => ({ value: nameOf(tool), meaning: meaningOf(tool) })), ...rest];
+    }
+    case "argument": {
+      const tool = tools.find((each) => nameOf(each) === first || each.name === first);
+      return argumentCandidates(tool?.inputSchema, given);
+    }
+    case "resource":
+      return resources.filter(isOfFirst).map((info) => ({ value: info.uri, meaning: meaningOf(info) }));
+    case "prompt":
+      return prompts.filter(isOfFirst).map((info) => ({ value: info.name, meaning: meaningOf(info) }));
+  }
 }
+
+const MAX_MEANING = 60;
+
+const meaningOf = ({ title, description }: { title?: string; description?: string }): string =>
+  oneLine(title ?? description ?? "", MAX_MEANING);

@@ -5,8 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { createConsoleAnswers } from "../../console/server-questions.js";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
-import { ANSWERED_BY_OPTION, flag, MODEL_OPTIONS, PRINCIPAL_OPTION, text } from "../command-options.js";
-import { CliError } from "../errors.js";
+import { ANSWERED_BY_OPTION, flag, MODEL_OPTIONS, number, PRINCIPAL_OPTION } from "../command-options.js";
 import { principalOf } from "../suspended-calls.js";
 
 export const consoleCommand: CommandSpec = {
@@ -15,7 +14,7 @@ export const consoleCommand: CommandSpec = {
   group: "program",
   positionals: [],
   options: {
-    port: text("<number>", "Port to listen on (any free one)"),
+    port: number("<number>", "Port to listen on (any free one)", { min: 0, max: 65_535 }),
     open: flag("Open it in the browser"),
     ...PRINCIPAL_OPTION,
     ...ANSWERED_BY_OPTION,
@@ -44,7 +43,7 @@ const APPS = { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mc
 
 export const runConsole: RunCommand = async (context) => {
   // Choose the port first: it is part of the redirect URL of logins.
-  const port = readPort(context) || (await findFreePort());
+  const port = context.number("port") || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;
   const principal = principalOf(context);
   const answers = createConsoleAnswers();
@@ -76,13 +75,6 @@ function show(url: string, context: CommandContext): void {
   if (context.form === "json") return context.printJson({ url }, { isLine: true });
   context.print(url);
   context.info("Anyone with this URL can use your servers. Press Ctrl-C to stop.");
-}
-
-function readPort(context: CommandContext): number {
-  const text = context.text("port");
-  const port = Number(text ?? 0);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new CliError("--port requires a number from 0 to 65535", "toolport console --port 7444");
 }
 
 async function findFreePort(): Promise<number> {

@@ -49,20 +49,20 @@ export const runDoctor: RunCommand = async (context) => {
   const failed = findings.filter(({ status }) => status === "fail");
   const exitCode = Math.max(EXIT.ok, ...failed.map((finding) => finding.exitCode ?? EXIT.other));
   const next = adviceOf(findings);
+  const summary = { ok: 0, warn: 0, fail: 0, skip: 0 };
+  for (const { status } of findings) summary[status] += 1;
   if (context.form === "json") {
     const checks = findings.map(({ exitCode: _code, ...finding }) => finding);
-    context.printJson({ ok: failed.length === 0, summary: countOf(findings), checks, next });
+    context.printJson({ ok: failed.length === 0, summary, checks, next });
     if (consentError !== undefined) throw consentError;
     return exitCode;
   }
-  for (const [server, group] of byServer(findings)) {
-    context.printPainted([
-      context.paint("bold", plainLine(server ?? "This machine")),
-      ...group.flatMap((finding) => linesOf(finding, context)),
-      "",
-    ]);
+  for (const server of new Set(findings.map((finding) => finding.server))) {
+    const own = findings.filter((finding) => finding.server === server);
+    const title = context.paint("bold", plainLine(server ?? "This machine"));
+    context.printPainted([title, ...own.flatMap((finding) => linesOf(finding, context)), ""]);
   }
-  const { ok, warn, fail, skip } = countOf(findings);
+  const { ok, warn, fail, skip } = summary;
   context.print(`${ok} passed, ${plural(warn, "warning")}, ${fail} failed, ${skip} skipped`);
   if (next.length === 0) context.print("No action needed.");
   else
@@ -74,13 +74,6 @@ export const runDoctor: RunCommand = async (context) => {
   return exitCode;
 };
 
-function byServer(findings: readonly Finding[]): Map<string | undefined, Finding[]> {
-  const groups = new Map<string | undefined, Finding[]>();
-  for (const finding of findings)
-    groups.set(finding.server, [...(groups.get(finding.server) ?? []), finding]);
-  return groups;
-}
-
 function linesOf({ check, status, message, next }: Finding, { paint }: CommandContext): string[] {
   const [mark, colour] = MARKS[status];
   const [first = "", ...rest] = plainText(message).split("\n");
@@ -90,12 +83,6 @@ function linesOf({ check, status, message, next }: Finding, { paint }: CommandCo
     ...(next === undefined || status === "ok" ? [] : [paint("dim", `             → ${plainLine(next)}`)]),
   ];
 }
-
-const countOf = (findings: readonly Finding[]): Record<FindingStatus, number> => {
-  const count = { ok: 0, warn: 0, fail: 0, skip: 0 };
-  for (const { status } of findings) count[status] += 1;
-  return count;
-};
 
 /** Advice without duplicates, failures first. */
 function adviceOf(findings: readonly Finding[]): string[] {

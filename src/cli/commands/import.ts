@@ -14,10 +14,11 @@ import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
+import { shellWord } from "../../util/shell-words.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, text, texts } from "../command-options.js";
-import { CliError, configurationError, shellWord } from "../errors.js";
+import { CliError, configurationError } from "../errors.js";
 import { describeEntry, entriesOf, ownFileFor, unknownServer } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 
@@ -161,41 +162,35 @@ function notesOn({ issues, warnings }: Pick<CheckedServer, "issues" | "warnings"
 
 async function filesOf(from: readonly string[], context: CommandContext): Promise<string[]> {
   const foreign = DIALECT_KINDS.filter((kind) => kind !== "toolport");
-  const names = from.filter((word) => Object.hasOwn(PROGRAMS, word));
-  const paths = from.filter((word) => !Object.hasOwn(PROGRAMS, word));
+  const programs = listPrograms();
+  const names = from.filter((word) => Object.hasOwn(programs, word));
+  const paths = from.filter((word) => !Object.hasOwn(programs, word));
   for (const word of paths) if (!/[./\\]/.test(word)) throw unknownProgram(word);
-  const dialects = from.length === 0 ? foreign : names.flatMap((name) => PROGRAMS[name]!);
+  const dialects = from.length === 0 ? foreign : names.flatMap((name) => programs[name]!);
   const configs = dialects.length === 0 ? [] : await findConfigs({ ...context.surroundings, dialects });
   return [...paths.map((path) => resolve(context.cwd, path)), ...configs.map(({ file }) => file)];
 }
 
 function unknownProgram(word: string): CliError {
-  const [close] = suggest(word, Object.keys(PROGRAMS), 1);
+  const [close] = suggest(word, Object.keys(listPrograms()), 1);
   return new CliError(
-    `Unknown program ${JSON.stringify(word)}${close === undefined ? `. Known: ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
+    `Unknown program ${JSON.stringify(word)}${close === undefined ? `. Known: ${Object.keys(listPrograms()).join(", ")}` : `. Did you mean ${close}?`}`,
     `toolport import --from ${close ?? "claude"}`,
   );
 }
 
-/** Values of `--from`, with the dialects of each. */
-export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {
+/** Values of `--from`, with the dialects of each. A function, so that the row of the command does not load them. */
+export const listPrograms = (): Readonly<Record<string, readonly DialectKind[]>> => ({
   claude: ["claude-code", "claude-desktop"],
-  "claude-code": ["claude-code"],
-  "claude-desktop": ["claude-desktop"],
-  cursor: ["cursor"],
-  vscode: ["vscode"],
   copilot: ["copilot-cli"],
-  "copilot-cli": ["copilot-cli"],
-  windsurf: ["windsurf"],
-  zed: ["zed"],
-  codex: ["codex"],
   gemini: ["gemini-cli"],
-  "gemini-cli": ["gemini-cli"],
-  opencode: ["opencode"],
-  cline: ["cline"],
-  mcporter: ["mcporter"],
-  inspector: ["inspector"],
-};
+  ...Object.fromEntries(
+    DIALECT_KINDS.filter((kind) => !["toolport", "langchain", "generic"].includes(kind)).map((kind) => [
+      kind,
+      [kind],
+    ]),
+  ),
+});
 
 export const exportCommand: CommandSpec = {
   name: "export",

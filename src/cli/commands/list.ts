@@ -1,7 +1,7 @@
 /** `toolport list`: connects the servers and shows their state. */
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
-import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
+import type { ToolCosts } from "../../port/tool-costs.js";
 import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand, ServerOrigin } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
@@ -29,6 +29,8 @@ export const listCommand: CommandSpec = {
   ],
   load: async () => (await import("./list.js")).runList,
 };
+
+type ServerCost = ToolCosts["servers"][string];
 
 const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   ok: "green",

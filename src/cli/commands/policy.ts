@@ -84,8 +84,8 @@ function check(policy: Policy, servers: readonly string[], context: CommandConte
   const rules = policy.source!().document.rules.length;
   if (context.form === "json") context.printJson({ rules, errors, warnings });
   else {
-    for (const finding of errors) context.print(plainLine(`error: ${findingText(finding)}`));
-    for (const finding of warnings) context.print(plainLine(`warning: ${findingText(finding)}`));
+    for (const [level, findings] of Object.entries({ error: errors, warning: warnings }))
+      for (const finding of findings) context.print(plainLine(`${level}: ${findingText(finding)}`));
     if (errors.length === 0) context.print(`${plural(rules, "rule")}: a gateway can start with them`);
   }
   return errors.length === 0 ? EXIT.ok : EXIT.configuration;
@@ -171,7 +171,7 @@ export const runAudit: RunCommand = async (context) => {
   const [, ...files] = context.words;
   if (files.length === 0) throw new CliError("Name the audit log", "toolport audit verify audit.ndjson");
   const mac = await openKeys(context, context.text("store") ?? (context.env["TOOLPORT_STORE"] || undefined));
-  const log = new AuditLog(files.map((file) => ({ name: file, path: resolve(context.cwd, file) })));
+  const log = readLog(files, context.cwd);
   const report = await verifyAudit(log.chunks(), mac);
   show(report, log, context);
   return report.problem === undefined ? EXIT.ok : EXIT.other;
@@ -179,70 +179,60 @@ export const runAudit: RunCommand = async (context) => {
 
 /** Reads the keys, and creates none: new ones would verify nothing. */
 async function openKeys(context: CommandContext, url: string | undefined) {
-  const { store, statePath } = url === undefined ? await context.openStore() : await openShared(context, url);
-  if ((await store.get(GATEWAY_KEYS_RECORD)) === undefined)
+  const { store, statePath } =
+    url === undefined
+      ? await context.openStore()
+      : { store: await openSharedStore(url), statePath: undefined };
+  if (url !== undefined) context.onExit(() => store.close());
+  if ((await store.get(GATEWAY_KEYS_RECORD)) === undefined) {
+    const state = statePath === undefined ? "state in memory" : `state in ${statePath}`;
     throw configurationError(
       "NO_KEYS",
-      `The ${url === undefined ? `state ${statePath === undefined ? "in memory" : `in ${statePath}`}` : "store"} has no keys of a gateway`,
+      `The ${url === undefined ? state : "store"} has no keys of a gateway`,
       "toolport audit verify <file> --state <path> (or --store <url>), as the gateway has it",
     );
+  }
   const keys = await loadGatewayKeys(store);
   context.onExit(() => keys.close());
   return createSeal(keys).mac;
 }
 
-async function openShared(context: CommandContext, url: string) {
-  const store = await openSharedStore(url);
-  context.onExit(() => store.close());
-  return { store, statePath: undefined };
-}
-
-/** Several files as one log. */
-class AuditLog {
-  readonly #files: readonly { readonly name: string; readonly path: string }[];
+/** Several files as one log. `place`: a line counted over all of them, as file and line. */
+function readLog(files: readonly string[], cwd: string) {
   /** Line breaks of each file that was read. */
-  readonly #breaks: number[] = [];
-
-  constructor(files: readonly { readonly name: string; readonly path: string }[]) {
-    this.#files = files;
-  }
-
-  async *chunks(): AsyncGenerator<string> {
-    for (const [index, { name, path }] of this.#files.entries()) {
-      let last = "\n";
-      this.#breaks[index] = 0;
-      try {
-        for await (const chunk of createReadStream(path, { encoding: "utf8" }) as AsyncIterable<string>) {
-          for (let at = chunk.indexOf("\n"); at >= 0; at = chunk.indexOf("\n", at + 1)) this.#breaks[index]++;
-          last = chunk;
-          yield chunk;
+  const breaks: number[] = [];
+  return {
+    async *chunks(): AsyncGenerator<string> {
+      for (const [index, name] of files.entries()) {
+        let last = "\n";
+        breaks[index] = 0;
+        try {
+          const stream = createReadStream(resolve(cwd, name), { encoding: "utf8" });
+          for await (const chunk of stream as AsyncIterable<string>) {
+            breaks[index] += chunk.split("\n").length - 1;
+            last = chunk;
+            yield chunk;
+          }
+        } catch (error) {
+          const { code = "unknown error" } = error as { code?: string };
+          throw new CliError(`${name} cannot be read (${code})`, undefined, { code: "UNREADABLE" });
         }
-      } catch (error) {
-        const { code = "unknown error" } = error as { code?: string };
-        throw new CliError(`${name} cannot be read (${code})`, undefined, { code: "UNREADABLE" });
-      }
-      // A line that was cut off does not continue in the next file.
-      if (!last.endsWith("\n") && index + 1 < this.#files.length) {
-        this.#breaks[index]++;
+        // A line that was cut off does not continue in the next file.
+        if (last.endsWith("\n") || index + 1 === files.length) continue;
+        breaks[index] += 1;
         yield "\n";
       }
-    }
-  }
-
-  /** A line counted over all files, as file and line. */
-  place(line: number): { readonly file: string; readonly line: number } {
-    let before = 0;
-    for (const [index, { name }] of this.#files.entries()) {
-      const breaks = this.#breaks[index] ?? 0;
-      if (line - before <= breaks || index + 1 === this.#files.length)
-        return { file: name, line: line - before };
-      before += breaks;
-    }
-    return { file: "", line };
-  }
+    },
+    place(line: number): { readonly file: string; readonly line: number } {
+      let index = 0;
+      let own = line;
+      for (; index + 1 < files.length && own > (breaks[index] ?? 0); index += 1) own -= breaks[index] ?? 0;
+      return { file: files[index] ?? "", line: own };
+    },
+  };
 }
 
-function show(report: AuditReport, log: AuditLog, context: CommandContext): void {
+function show(report: AuditReport, log: ReturnType<typeof readLog>, context: CommandContext): void {
   const { problem, lines, chains, openChains, cutLines, lostRequests } = report;
   const place = problem && log.place(problem.line);
   if (context.form === "json") {

@@ -2,14 +2,15 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { toContentPart } from "../../content/content-part.js";
+import { toContentParts } from "../../content/content-part.js";
 import type { ResourceContents } from "../../model/resource-info.js";
+import { shellWord } from "../../util/shell-words.js";
 import { formatPart } from "../call-result.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { CliError, shellWord, usageError } from "../errors.js";
-import { oneLine, plainLine } from "../plain-text.js";
+import { CliError, usageError } from "../errors.js";
+import { oneLine } from "../plain-text.js";
 
 export const readCommand: CommandSpec = {
   name: "read",
@@ -25,42 +26,70 @@ export const readCommand: CommandSpec = {
   load: async () => (await import("./resources.js")).runRead,
 };
 
-export const resourcesCommand: CommandSpec = {
-  name: "resources",
-  summary: "List resources and resource templates",
+const listCommand = (name: "resources" | "prompts", summary: string, example: string): CommandSpec => ({
+  name,
+  summary,
   group: "look",
   positionals: [OPTIONAL_SERVER],
   options: TYPED_OPTIONS,
   takesTyped: "server",
-  examples: [["toolport resources docs", "the resources of one server"]],
-  load: async () => (await import("./resources.js")).runResources,
-};
+  examples: [[`toolport ${name} docs`, example]],
+  load: async () => (await import("./resources.js")).LISTS[name],
+});
 
-export const runResources: RunCommand = async (context) => {
+export const resourcesCommand = listCommand(
+  "resources",
+  "List resources and resource templates",
+  "the resources of one server",
+);
+
+export const promptsCommand = listCommand("prompts", "List prompts", "the prompts of one server");
+
+/** Connects the named server, or all. `isWanted`: the entry belongs to it. */
+async function openList(context: CommandContext) {
   const [server] = context.words;
   const opened = await context.openPort({ servers: context.words });
   const { errors, exitCode } = await connectForList(context, opened, server);
-  const { signal } = context;
   const isWanted = (info: { server: string }) => server === undefined || info.server === server;
-  const resources = (await opened.toolport.resources({ signal })).filter(isWanted);
-  const resourceTemplates = (await opened.toolport.resourceTemplates({ signal })).filter(isWanted);
-  const rows = [
-    ...resources.map(({ uri, ...info }) => ({ ...info, uri })),
+  return { toolport: opened.toolport, errors, exitCode, isWanted };
+}
+
+const runResources: RunCommand = async (context) => {
+  const { toolport, errors, exitCode, isWanted } = await openList(context);
+  const { signal } = context;
+  const resources = (await toolport.resources({ signal })).filter(isWanted);
+  const resourceTemplates = (await toolport.resourceTemplates({ signal })).filter(isWanted);
+  const all = [
+    ...resources,
     ...resourceTemplates.map(({ uriTemplate, ...info }) => ({ ...info, uri: uriTemplate })),
   ];
-  if (context.form === "json") context.printJson({ resources, resourceTemplates, errors });
-  else if (context.form === "raw") for (const { uri } of rows) context.print(plainLine(uri));
-  else if (rows.length === 0) context.info("There are no resources");
-  else
-    context.printRows(
-      ["SERVER", "URI", "TYPE", "NAME"],
-      rows.map(({ server: owner, uri, mimeType, title, name, description }) => [
-        owner,
-        uri,
-        mimeType,
-        oneLine([title ?? name, description].filter(Boolean).join(": "), 80),
-      ]),
-    );
+  context.printList({
+    document: { resources, resourceTemplates, errors },
+    names: all.map(({ uri }) => uri),
+    titles: ["SERVER", "URI", "TYPE", "NAME"],
+    rows: all.map(({ server, uri, mimeType, title, name, description }) => [
+      ...[server, uri, mimeType],
+      oneLine([title ?? name, description].filter(Boolean).join(": "), 80),
+    ]),
+    none: "There are no resources",
+  });
+  return exitCode;
+};
+
+const runPrompts: RunCommand = async (context) => {
+  const { toolport, errors, exitCode, isWanted } = await openList(context);
+  const prompts = (await toolport.prompts({ signal: context.signal })).filter(isWanted);
+  context.printList({
+    document: { prompts, errors },
+    names: prompts.map(({ name }) => name),
+    titles: ["SERVER", "PROMPT", "WHAT IT DOES"],
+    rows: prompts.map(({ server, name, arguments: args = [], title, description }) => [
+      server,
+      `${name}(${args.map((argument) => `${argument.name}${argument.required === true ? "" : "?"}`).join(", ")})`,
+      oneLine(description ?? title ?? "", 100),
+    ]),
+    none: "There are no prompts",
+  });
   return exitCode;
 };
 
@@ -74,27 +103,17 @@ export const runRead: RunCommand = async (context) => {
   const out = context.text("out");
   if (out !== undefined) await saveContent(contents, resolve(context.cwd, out), context);
   if (context.form === "json") context.printJson({ server, uri, contents });
-  else if (out === undefined && context.form === "raw") {
-    for (const content of contents)
-      if (content.text === undefined) await context.printBytes(bytesOf(content));
-      else context.print(content.text);
-  } else if (out === undefined) {
-    for (const content of contents) {
-      if (contents.length > 1) context.info(`${content.uri}:`, "dim");
-      const { text, blob = "", mimeType = "unknown type" } = content;
-      if (text !== undefined) context.print(text);
-      else context.print(`[${mimeType}, ${Buffer.from(blob, "base64").length} bytes]`);
-    }
-    if (contents.some(({ text }) => text === undefined))
-      context.info(
-        `Save its bytes: toolport read ${shellWord(server)} ${shellWord(uri)} --out <file>`,
-        "dim",
-      );
+  if (context.form === "json" || out !== undefined) return;
+  for (const content of contents) {
+    const { text, blob = "", mimeType = "unknown type" } = content;
+    if (context.form === "text" && contents.length > 1) context.info(`${content.uri}:`, "dim");
+    if (text !== undefined) context.print(text);
+    else if (context.form === "raw") await context.printBytes(Buffer.from(blob, "base64"));
+    else context.print(`[${mimeType}, ${Buffer.from(blob, "base64").length} bytes]`);
   }
+  if (context.form === "text" && contents.some(({ text }) => text === undefined))
+    context.info(`Save its bytes: toolport read ${shellWord(server)} ${shellWord(uri)} --out <file>`, "dim");
 };
-
-const bytesOf = ({ text, blob = "" }: ResourceContents): Buffer =>
-  text === undefined ? Buffer.from(blob, "base64") : Buffer.from(text, "utf8");
 
 async function saveContent(contents: readonly ResourceContents[], path: string, context: CommandContext) {
   const [content] = contents;
@@ -104,7 +123,8 @@ async function saveContent(contents: readonly ResourceContents[], path: string, 
       `toolport read … --json`,
       { code: "SEVERAL_CONTENTS" },
     );
-  const bytes = bytesOf(content);
+  const { text, blob = "" } = content;
+  const bytes = text === undefined ? Buffer.from(blob, "base64") : Buffer.from(text, "utf8");
   await writeFile(path, bytes);
   context.info(`Wrote ${path} (${bytes.length} bytes)`);
 }
@@ -125,37 +145,7 @@ export const promptCommand: CommandSpec = {
   load: async () => (await import("./resources.js")).runPrompt,
 };
 
-export const promptsCommand: CommandSpec = {
-  name: "prompts",
-  summary: "List prompts",
-  group: "look",
-  positionals: [OPTIONAL_SERVER],
-  options: TYPED_OPTIONS,
-  takesTyped: "server",
-  examples: [["toolport prompts", "the prompts of all servers"]],
-  load: async () => (await import("./resources.js")).runPrompts,
-};
-
-export const runPrompts: RunCommand = async (context) => {
-  const [server] = context.words;
-  const opened = await context.openPort({ servers: context.words });
-  const { errors, exitCode } = await connectForList(context, opened, server);
-  const all = await opened.toolport.prompts({ signal: context.signal });
-  const prompts = all.filter((prompt) => server === undefined || prompt.server === server);
-  if (context.form === "json") context.printJson({ prompts, errors });
-  else if (context.form === "raw") for (const { name } of prompts) context.print(plainLine(name));
-  else if (prompts.length === 0) context.info("There are no prompts");
-  else
-    context.printRows(
-      ["SERVER", "PROMPT", "WHAT IT DOES"],
-      prompts.map(({ server: owner, name, arguments: given = [], title, description }) => [
-        owner,
-        `${name}(${given.map((argument) => `${argument.name}${argument.required === true ? "" : "?"}`).join(", ")})`,
-        oneLine(description ?? title ?? "", 100),
-      ]),
-    );
-  return exitCode;
-};
+export const LISTS = { resources: runResources, prompts: runPrompts } as const;
 
 export const runPrompt: RunCommand = async (context) => {
   const { words, named } = context;
@@ -172,7 +162,7 @@ export const runPrompt: RunCommand = async (context) => {
   for (const { role, content } of prompt.messages) {
     if (context.form === "text")
       context.printPainted([context.paint("bold", `${role === "user" ? "user" : "assistant"}:`)]);
-    context.print(formatPart(toContentPart(content)));
+    for (const part of toContentParts([content])) context.print(formatPart(part));
   }
 };
 

@@ -94,8 +94,11 @@ export const runResume: RunCommand = async (context) => {
   for (;;) {
     const outcome = await send(opened, next.token, decision, context);
     if (!isSuspended(outcome)) {
-      const tool = calledTool(opened, { server: outcome.server, name: next.tool });
-      return finishCall(outcome, tool, context);
+      const { server } = outcome;
+      const { tool: name } = next;
+      // The port knows the name of the tool at its server if it has read its list.
+      const tool = opened.toolport.snapshot().tools.find((each) => each.name === name);
+      return finishCall(outcome, tool ?? { server, name, sourceName: name }, context);
     }
     // A login that is not over: asking again at once would not help.
     const isSame = outcome.token === next.token;
@@ -151,20 +154,12 @@ async function decide(
   // The outcome of the call is unknown: the port says so.
   if (call === undefined) return {};
   if (context.isInteractive) return askDecision(context, call, principalOf(context));
-  switch (call.reason) {
-    case "login":
-      return {};
-    case "approval":
-      throw usageError(
-        "resume",
-        "The call waits for an approval, and there is no terminal. Use --approve or --refuse",
-      );
-    default:
-      throw usageError(
-        "resume",
-        `The call waits for answers, and there is no terminal. Use --answers '${exampleOf(call)}'`,
-      );
-  }
+  if (call.reason === "login") return {};
+  const [what, how] =
+    call.reason === "approval"
+      ? ["an approval", "--approve or --refuse"]
+      : ["answers", `--answers '${exampleOf(call)}'`];
+  throw usageError("resume", `The call waits for ${what}, and there is no terminal. Use ${how}`);
 }
 
 /** Answers in the right shape, to be filled in. */
@@ -173,7 +168,7 @@ const exampleOf = ({ requests }: Extract<Suspended, { reason: "input" }>): strin
     Object.fromEntries(
       Object.entries(requests).map(([key, { mode }]) => [
         key,
-        mode === "url" ? { action: "accept" } : { action: "accept", content: {} },
+        { action: "accept", ...(mode !== "url" && { content: {} }) },
       ]),
     ),
   );
@@ -202,12 +197,6 @@ function toWrongDecision(error: unknown): CliError | undefined {
     tool,
     issues,
   });
-}
-
-/** The name of the tool at its server, if the port knows it. */
-function calledTool({ toolport }: OpenedPort, { server, name }: { server: string; name: string }) {
-  const listed = toolport.snapshot().tools.find((tool) => tool.name === name);
-  return listed ?? { server, name, sourceName: name };
 }
 
 export const runSuspended: RunCommand = async (context) => {

@@ -2,13 +2,14 @@
 import type { ToolSource } from "../../adapters/tool-source.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
-import type { DeferToolsOptions } from "../../port/options.js";
+import type { ToolportOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
+import { shellWord } from "../../util/shell-words.js";
 import { type AgentOutcome, chooseModel, type Model, type ModelApi, runAgent } from "../agent.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
-import { flag, MODEL_OPTIONS, text, texts } from "../command-options.js";
+import { flag, MODEL_OPTIONS, number, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
-import { CliError, configurationError, EXIT, exitCodeOf, shellWord, usageError } from "../errors.js";
+import { CliError, configurationError, EXIT, exitCodeOf, usageError } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 
@@ -21,7 +22,7 @@ export const runCommand: CommandSpec = {
     ...MODEL_OPTIONS,
     api: text("<kind>", "API of the endpoint (guessed from its URL)", ["openai", "anthropic"]),
     server: texts("<name>", "Only the tools of this server"),
-    "max-steps": text("<count>", "Maximum number of requests to the model (20)"),
+    "max-steps": number("<count>", "Maximum number of requests to the model (20)", { min: 1 }),
     defer: text(
       "<when>",
       "Give the model a tool search instead of all tools; auto: above 10,000 tokens (never)",
@@ -40,11 +41,11 @@ export const runCommand: CommandSpec = {
 
 const MAX_SHOWN = 300;
 
-type DeferMode = NonNullable<DeferToolsOptions["mode"]>;
+type DeferMode = NonNullable<Extract<ToolportOptions["deferTools"], object>["mode"]>;
 
 export const runTask: RunCommand = async (context) => {
   const task = context.words.join(" ");
-  const maxSteps = readMaxSteps(context);
+  const maxSteps = context.number("max-steps") ?? 20;
   const model = await findModel(context);
   // Ask one question at a time, even if the model makes several calls at once.
   const enqueue = createSerialQueue();
@@ -159,10 +160,4 @@ function reportEnd(
   if (endedBy === "answer") return EXIT.ok;
   context.info(`The model did not finish within ${maxSteps} steps. Allow more with --max-steps`, "yellow");
   return EXIT.other;
-}
-
-function readMaxSteps(context: CommandContext): number {
-  const maxSteps = Number(context.text("max-steps") ?? 20);
-  if (Number.isInteger(maxSteps) && maxSteps > 0) return maxSteps;
-  throw new CliError("--max-steps requires a whole number above 0", "toolport run … --max-steps 20");
 }

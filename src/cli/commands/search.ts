@@ -3,9 +3,10 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
 import type { RegistryServer } from "../../registry/server-json.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
-import { REGISTRY, text } from "../command-options.js";
-import { CliError, exitCodeOf, shellWord } from "../errors.js";
+import { number, REGISTRY, text } from "../command-options.js";
+import { CliError, exitCodeOf } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
 export const searchCommand: CommandSpec = {
@@ -14,7 +15,7 @@ export const searchCommand: CommandSpec = {
   group: "servers",
   positionals: [{ name: "text", summary: "Part of the name", rest: true }],
   options: {
-    limit: text("<count>", "Maximum number of results (20)"),
+    limit: number("<count>", "Maximum number of results (20)", { min: 1, max: 100 }),
     cursor: text("<cursor>", "Continue after this page"),
     registry: REGISTRY,
   },
@@ -29,7 +30,7 @@ export const runSearch: RunCommand = async (context) => {
   const registry = await openRegistry(context);
   const query = {
     search,
-    limit: readLimit(context),
+    limit: context.number("limit") ?? 20,
     version: "latest" as const,
     cursor: context.text("cursor"),
     signal: context.signal,
@@ -73,31 +74,25 @@ function unavailable(error: unknown, context: CommandContext): unknown {
   );
 }
 
-/** One server, as `--json` prints it. */
+/** One server, as `--json` prints it, without fields that are undefined. */
 function toRow({ server, official }: RegistryServer) {
   const { name, title, description, version, remotes, packages, websiteUrl } = server;
   return {
     name,
-    ...(title !== undefined && { title }),
+    title,
     description,
     version,
     status: official?.status ?? "active",
-    ...(websiteUrl !== undefined && { websiteUrl }),
+    websiteUrl,
     /** `remote` for a URL, otherwise the kind of package. */
     ways: [...new Set([...remotes.map(() => "remote"), ...packages.map(({ registryType }) => registryType)])],
-    remotes: remotes.map(({ type, url }) => ({ type, url })),
-    packages: packages.map(({ registryType, identifier, version: packageVersion }) => ({
-      registryType,
-      identifier,
-      ...(packageVersion !== undefined && { version: packageVersion }),
+    remotes: remotes.map((remote) => ({ type: remote.type, url: remote.url })),
+    packages: packages.map((each) => ({
+      registryType: each.registryType,
+      identifier: each.identifier,
+      version: each.version,
     })),
   };
-}
-
-function readLimit(context: CommandContext): number {
-  const limit = Number(context.text("limit") ?? 20);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
-  throw new CliError("--limit requires a whole number from 1 to 100", "toolport search … --limit 20");
 }
 
 /** Responses are cached in the state file, because registries guarantee no availability. */

@@ -1,14 +1,14 @@
 /** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
-import type { StateChange } from "../../connection/connection-state.js";
 import { createGateway, type Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
-import { flag, text, texts } from "../command-options.js";
+import { flag, number, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
-import { configurationError, shellWord } from "../errors.js";
+import { configurationError } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { printConfig } from "../serve/print-config.js";
 import {
@@ -48,7 +48,7 @@ const OPTIONS: OptionSpecs = {
   code: flag("Offer search and execute: clients call the tools in programs"),
   policy: text("<file>", "Rules that allow, deny or ask; changes are followed"),
   audit: text("<file>", "Append one line for every request to this file"),
-  "drain-ms": text("<ms>", "How long open requests may finish at the end"),
+  "drain-ms": number("<ms>", "How long open requests may finish at the end", { min: 0, isWhole: false }),
   "print-config": text(
     "<client>",
     `Print the configuration for a client and exit: ${CLIENTS.join(", ")}`,
@@ -187,7 +187,7 @@ function loggerOf(context: CommandContext): Logger {
 /** The same problem is reported once, until the server has been ready. Problems of single users are shown with `--verbose` only. */
 export function reportStates(toolport: Toolport, context: CommandContext): () => void {
   const reported = new Map<string, string>();
-  return toolport.on("state", ({ server, to, error, principal }: StateChange) => {
+  return toolport.on("state", ({ server, to, error, principal }) => {
     if (principal !== undefined && !context.isVerbose) return;
     const key = JSON.stringify([server, principal]);
     const who = principal === undefined ? server : `${server} (user ${principal})`;

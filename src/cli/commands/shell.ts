@@ -17,8 +17,8 @@ import { unknownServer } from "../load-servers.js";
 import { executeCommand, parseCommandLine, readTypedServers } from "../parse-command-line.js";
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";
-import { splitWords } from "../typed-servers.js";
-import { argumentCandidates, completeLine, type LookUp, plainCandidates } from "./completion.js";
+import { readWords } from "../typed-servers.js";
+import { candidatesOf, completeLine, type LookUp, plainCandidates } from "./completion.js";
 
 export const shellCommand: CommandSpec = {
   name: "shell",
@@ -134,7 +134,7 @@ export class ShellSession {
     let invocation: Invocation | undefined;
     this.#running = new AbortController();
     try {
-      const words = toCommand(splitWords(line, { keepsParentheses: true }), context.commands);
+      const words = toCommand(readWords(line, { keepsParentheses: true }), context.commands);
       if (words[0] === "exit" || words[0] === "quit") return undefined;
       const parsed = parseCommandLine(words, context.commands);
       if (parsed.wants !== "run") {
@@ -239,7 +239,7 @@ export async function completeInSession(
 ): Promise<[candidates: string[], replaced: string]> {
   const at = line.search(/\S*$/);
   const current = line.slice(at);
-  const before = splitWords(line.slice(0, at));
+  const before = readWords(line.slice(0, at));
   const words = toCommand([...before, current], session.commands);
   await connectNamed(session, words);
   const candidates = await completeLine(words, session.commands, lookUpIn(session));
@@ -265,32 +265,9 @@ async function connectNamed(session: ShellSession, words: readonly string[]): Pr
 }
 
 const lookUpIn =
-  (session: ShellSession): LookUp =>
-  async (kind, words) => {
-    const { toolport } = session.port;
-    const { tools, resources, prompts } = toolport.snapshot();
-    const servers = serversIn(session.port);
-    const [first] = words;
-    const isOfFirst = ({ server }: { server: string }) => server === first;
-    switch (kind) {
-      case "server":
-        return plainCandidates(servers);
-      case "tool": {
-        const names = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
-        const unknown = servers.filter((server) => tools.every((tool) => tool.server !== server));
-        return plainCandidates([...names, ...unknown.map((server) => `${server}.`)]);
-      }
-      case "argument": {
-        const tool = tools.find(
-          ({ server, sourceName, name }) => `${server}.${sourceName}` === first || name === first,
-        );
-        return argumentCandidates(tool?.inputSchema, words.slice(1));
-      }
-      case "resource":
-        return plainCandidates(resources.filter(isOfFirst).map(({ uri }) => uri));
-      case "prompt":
-        return plainCandidates(prompts.filter(isOfFirst).map(({ name }) => name));
-      default:
-        return [];
-    }
-  };
+  ({ port }: ShellSession): LookUp =>
+  async (kind, words) =>
+    candidatesOf(kind, words, {
+      snapshot: port.toolport.snapshot(),
+      servers: plainCandidates(serversIn(port)),
+    });

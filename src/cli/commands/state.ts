@@ -34,20 +34,10 @@ export const stateCommand: CommandSpec = {
 };
 
 export const runState: RunCommand = async (context) => {
-  const [action = "ls", prefix = ""] = context.words;
+  const [action = "ls"] = context.words;
   const opened = await context.openStore();
-  switch (action) {
-    case "path":
-      return showPath(opened, context);
-    case "gc":
-      return tidy(opened, context.flag("dry-run"), context);
-    case "migrate":
-      return migrate(opened, context);
-    case "reseal":
-      return reseal(opened, context);
-    default:
-      return list(opened, prefix, context);
-  }
+  const actions = { path: showPath, gc: tidy, migrate, reseal, ls: list };
+  return actions[action as keyof typeof actions](opened, context);
 };
 
 function showPath({ statePath }: OpenedStore, context: CommandContext): undefined {
@@ -55,11 +45,8 @@ function showPath({ statePath }: OpenedStore, context: CommandContext): undefine
   else context.print(statePath ?? failWithoutFile("it has no path"));
 }
 
-async function list(
-  { store, statePath }: OpenedStore,
-  prefix: string,
-  context: CommandContext,
-): Promise<undefined> {
+async function list({ store, statePath }: OpenedStore, context: CommandContext): Promise<undefined> {
+  const [, prefix = ""] = context.words;
   const { kinds, records } = await listState(store, prefix);
   if (context.form === "json") return context.printJson({ path: statePath ?? null, kinds, records });
   if (records.length === 0) context.info("There are no saved records");
@@ -77,7 +64,8 @@ async function list(
   if (statePath !== undefined) context.info(statePath, "dim");
 }
 
-async function tidy(opened: OpenedStore, isDryRun: boolean, context: CommandContext): Promise<undefined> {
+async function tidy(opened: OpenedStore, context: CommandContext): Promise<undefined> {
+  const isDryRun = context.flag("dry-run");
   const { removed, unreadable, freedBytes } = await tidyState(opened, isDryRun);
   if (context.form === "json") return context.printJson({ isDryRun, removed, unreadable, freedBytes });
   for (const { key, why } of removed)

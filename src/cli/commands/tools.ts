@@ -1,13 +1,13 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
 import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
+import type { ToolCosts } from "../../port/tool-costs.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
 import { isRecord } from "../../util/json.js";
+import { shellWord } from "../../util/shell-words.js";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
-import { flag, TYPED_OPTIONS, text } from "../command-options.js";
+import { flag, number, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
-import { shellWord, usageError } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {
@@ -42,7 +42,7 @@ export const findCommand: CommandSpec = {
   summary: "Search for tools",
   group: "look",
   positionals: [{ name: "words", summary: "What the tool should do", rest: true }],
-  options: { limit: text("<count>", "Maximum number of tools (10)") },
+  options: { limit: number("<count>", "Maximum number of tools (10)", { min: 1 }) },
   examples: [["toolport find weather forecast", "the best matches come first"]],
   load: async () => (await import("./tools.js")).runFind,
 };
@@ -75,24 +75,22 @@ export const runTools: RunCommand = async (context) => {
   return exitCode;
 };
 
-function printTools(
+const printTools = (
   tools: readonly ToolInfo[],
   context: CommandContext,
   document: object,
   none: string,
-): void {
-  if (context.form === "json") context.printJson(document);
-  else if (context.form === "raw")
-    for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
-  else if (tools.length === 0) context.info(none);
-  else {
-    const rows = tools.map((tool) => [
+): void =>
+  context.printList({
+    document,
+    names: tools.map((tool) => `${tool.server}.${tool.sourceName}`),
+    titles: ["TOOL", "WHAT IT DOES"],
+    rows: tools.map((tool) => [
       `${tool.server}.${signature(tool)}`,
       oneLine(tool.description ?? tool.title ?? "", 100),
-    ]);
-    context.printRows(["TOOL", "WHAT IT DOES"], rows);
-  }
-}
+    ]),
+    none,
+  });
 
 interface CostParts {
   readonly opened: OpenedPort;
@@ -111,22 +109,22 @@ async function printCosts(
   const listed = only === undefined ? costs.tools : costs.tools.filter(({ name }) => name === only.name);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   /** Toolport's own tools have no other name. */
-  const label = ({ name, server }: ToolCost) => `${server}.${byName.get(name)?.sourceName ?? name}`;
+  const label = ({ name, server }: ToolCosts["tools"][number]) =>
+    `${server}.${byName.get(name)?.sourceName ?? name}`;
   const totalCosts = only === undefined ? costs : { estimated: costs.estimated };
-  if (context.form === "json") context.printJson({ ...totalCosts, tools: listed, errors });
-  else if (context.form === "raw") for (const tool of listed) context.print(plainLine(label(tool)));
-  else if (listed.length === 0) context.info("There are no tools");
-  else {
-    const rows = listed.map((tool) => [
+  context.printList({
+    document: { ...totalCosts, tools: listed, errors },
+    names: listed.map(label),
+    titles: ["TOOL", { title: "TOKENS", align: "right" }, "AT START", "WHAT IT DOES"],
+    rows: listed.map((tool) => [
       oneLine(label(tool), 60),
       about(tool.tokens),
       tool.deferred ? "deferred" : "shown",
       oneLine(byName.get(tool.name)?.description ?? "", 60),
-    ]);
-    const tokens = { title: "TOKENS", align: "right" } as const;
-    context.printRows(["TOOL", tokens, "AT START", "WHAT IT DOES"], rows);
-    if (only === undefined) context.print(`\n${totals(costs)}`);
-  }
+    ]),
+    none: "There are no tools",
+  });
+  if (context.form === "text" && only === undefined && listed.length > 0) context.print(`\n${totals(costs)}`);
 }
 
 const totals = ({ tools, tokens, shown }: ToolCosts): string =>
@@ -140,19 +138,13 @@ function printTool(tool: ToolInfo, context: CommandContext): undefined {
 
 export const runFind: RunCommand = async (context) => {
   const query = context.words.join(" ");
-  const limit = readLimit(context);
+  const limit = context.number("limit") ?? 10;
   const opened = await context.openPort();
   const { errors, exitCode } = await connectForList(context, opened, undefined);
   const tools = await opened.toolport.searchTools(query, { limit, signal: context.signal });
   printTools(tools, context, { query, tools, errors }, "No tool matches. List all tools: toolport tools");
   return exitCode;
 };
-
-function readLimit(context: CommandContext): number {
-  const limit = Number(context.text("limit") ?? 10);
-  if (Number.isInteger(limit) && limit > 0) return limit;
-  throw usageError("find", "--limit requires a whole number above 0");
-}
 
 const MAX_SIGNATURE = 60;
 const MIN_LIST = 12;

@@ -3,7 +3,7 @@ import { createToolport, type Toolport } from "../../index.js";
 import { type Model, runAgent } from "../agent.js";
 import { CALL_LIMIT } from "./connect-and-call.js";
 import type { DemoServers } from "./servers.js";
-import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
+import { check, type ShowProgress } from "./step-runner.js";
 
 const TASK = [
   "Count the days between 2026-01-01 and 2026-12-24",
@@ -20,7 +20,7 @@ export async function letAgentWork(
   { mcpServers }: DemoServers,
   model: Model | undefined,
   show: ShowProgress,
-): Promise<StepOutcome> {
+): Promise<string[]> {
   const { calendar, units, dictionary } = mcpServers;
   const called: string[] = [];
   await using toolport = createToolport({
@@ -45,7 +45,7 @@ export async function letAgentWork(
   };
   if (model === undefined) await followScript({ toolport, called, report });
   else await followModel({ toolport, called, report }, model);
-  return { details };
+  return details;
 }
 
 interface Work {

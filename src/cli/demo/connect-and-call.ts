@@ -9,8 +9,9 @@ import {
   type ToolportSnapshot,
 } from "../../index.js";
 import { formatTable, type TableColumn } from "../../util/format-table.js";
+import type { Colour } from "../plain-text.js";
 import { type DemoServers, EXPECTED_FAILURES, type WeatherServers } from "./servers.js";
-import { check, type Look, type Screen, type ShowProgress, type StepOutcome } from "./step-runner.js";
+import { check, type Screen, type ShowProgress } from "./step-runner.js";
 
 const COLUMNS: readonly TableColumn[] = [
   { title: "server" },
@@ -21,40 +22,27 @@ const COLUMNS: readonly TableColumn[] = [
   { title: "ms", align: "right" },
 ];
 
-const LOOKS: Readonly<Record<string, Look>> = { ready: "good", failed: "bad", idle: "quiet" };
-const REDRAW_MS = 80;
-
-export async function connectAll(toolport: Toolport, screen: Screen, show: ShowProgress) {
-  const startedAt = performance.now();
-  const elapsed = () => Math.round(performance.now() - startedAt);
-  const settled = new Map<string, number>();
-  const table = () =>
-    drawTable(
-      rowsOf(toolport.snapshot(), (server) => settled.get(server) ?? elapsed()),
-      screen,
-    );
-  const off = toolport.on("state", ({ server, to }) => {
-    if (to === "ready" || to === "failed") settled.set(server, elapsed());
-    show(table());
-  });
-  const redraw = setInterval(() => show(table()), REDRAW_MS);
+const COLOURS: Readonly<Record<string, Colour>> = { ready: "green", failed: "red", idle: "dim" };
+/** @param rows receives the servers, as `--json` prints them */
+export async function connectAll(
+  toolport: Toolport,
+  rows: ServerRow[],
+  screen: Screen,
+  show: ShowProgress,
+): Promise<string[]> {
+  const off = toolport.on("state", () => show(drawTable(rowsOf(toolport.snapshot(), {}), screen)));
   try {
     const { servers } = await toolport.connect({ timeoutMs: 8_000 });
-    const rows = rowsOf(toolport.snapshot(), (server) => servers[server]?.ms ?? elapsed(), servers);
+    rows.push(...rowsOf(toolport.snapshot(), servers));
     for (const row of rows) checkRow(row);
-    return { value: rows, details: [...drawTable(rows, screen), "", ...describeFailures(rows, screen)] };
+    return [...drawTable(rows, screen), "", ...describeFailures(rows, screen)];
   } finally {
-    clearInterval(redraw);
     off();
   }
 }
 
-/** The servers, as `--json` prints them. */
-function rowsOf(
-  { servers }: ToolportSnapshot,
-  msOf: (server: string) => number,
-  reports: Readonly<Record<string, ServerReport>> = {},
-) {
+/** Servers that are still connecting have no report. */
+function rowsOf({ servers }: ToolportSnapshot, reports: Readonly<Record<string, ServerReport>>) {
   return Object.values(servers).map(({ name, transport, era, protocolVersion, state, toolCount }) => ({
     server: name,
     transport,
@@ -62,12 +50,12 @@ function rowsOf(
     protocolVersion,
     state,
     tools: toolCount,
-    ms: msOf(name),
+    ms: reports[name]?.ms,
     error: failureOf(reports[name]?.error),
   }));
 }
 
-type ServerRow = ReturnType<typeof rowsOf>[number];
+export type ServerRow = ReturnType<typeof rowsOf>[number];
 
 function failureOf(error: ServerReport["error"]) {
   if (error === undefined) return undefined;
@@ -84,12 +72,12 @@ function drawTable(rows: readonly ServerRow[], { paint }: Screen): string[] {
       server,
       transport,
       era === null ? "" : `${era} ${protocolVersion}`,
-      paint(LOOKS[state] ?? "busy", state),
+      paint(COLOURS[state] ?? "cyan", state),
       state === "ready" ? String(tools) : "",
-      state === "idle" ? "" : String(ms),
+      ms === undefined || state === "idle" ? "" : String(Math.round(ms)),
     ]),
   );
-  return [paint("quiet", head), ...lines];
+  return [paint("dim", head), ...lines];
 }
 
 function checkRow({ server, state, error }: ServerRow): void {
@@ -104,9 +92,9 @@ function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string
     if (error === undefined) return [];
     const { code, errno, exitCode } = error;
     const facts = [code, errno, typeof exitCode === "number" && `exit code ${exitCode}`].filter(Boolean);
-    const stderr = (error.stderrTail?.split("\n") ?? []).map((line) => paint("quiet", `  stderr | ${line}`));
+    const stderr = (error.stderrTail?.split("\n") ?? []).map((line) => paint("dim", `  stderr | ${line}`));
     return [
-      `${paint("bad", server)} failed as expected: ${facts.join(", ")}`,
+      `${paint("red", server)} failed as expected: ${facts.join(", ")}`,
       `  ${error.message}`,
       ...stderr,
     ];
@@ -138,7 +126,7 @@ export const CALLS = {
   relay: { name: "relay__reverse", args: { text: "troploot" }, answer: "toolport" },
 } as const satisfies Record<string, DemoCall>;
 
-export async function listTools(toolport: Toolport): Promise<StepOutcome> {
+export async function listTools(toolport: Toolport): Promise<string[]> {
   const tools = await toolport.tools();
   for (const { name } of Object.values(CALLS)) {
     check(
@@ -147,18 +135,16 @@ export async function listTools(toolport: Toolport): Promise<StepOutcome> {
     );
   }
   const rows = tools.map(({ name, description }) => [name, description ?? ""]);
-  return { details: formatTable([{ title: "tool" }, { title: "what it does" }], rows) };
+  return formatTable([{ title: "tool" }, { title: "what it does" }], rows);
 }
 
-export async function callEach(toolport: Toolport): Promise<StepOutcome> {
+export async function callEach(toolport: Toolport): Promise<string[]> {
   const rows: string[][] = [];
   for (const call of Object.values(CALLS)) {
     const { text, ms } = await callOnce(toolport, call);
     rows.push([call.name, text, `${ms} ms`]);
   }
-  return {
-    details: formatTable([{ title: "tool" }, { title: "answer" }, { title: "time", align: "right" }], rows),
-  };
+  return formatTable([{ title: "tool" }, { title: "answer" }, { title: "time", align: "right" }], rows);
 }
 
 /** Makes a call and checks its result. */
@@ -175,7 +161,7 @@ export async function callOnce(
   return { text, ms: Math.round(performance.now() - startedAt) };
 }
 
-export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome> {
+export async function shapeCatalog(weather: WeatherServers): Promise<string[]> {
   await using toolport = createToolport({
     mcpServers: weather.mcpServers,
     prefix: false,
@@ -194,26 +180,22 @@ export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome
   const requests = weather.listCount - before;
   check(requests === 0, `the second listing took ${requests} requests`);
   const rows = tools.map(({ name, server, sourceName }) => [name, server, sourceName]);
-  return {
-    details: [
-      ...formatTable([{ title: "name" }, { title: "server" }, { title: "name on the server" }], rows),
-      "filter: except delete_*, so delete_station is not offered",
-      `collision: ${collision.server}/${collision.sourceName} became ${collision.name}`,
-      `second listing: ${requests} requests`,
-    ],
-  };
+  return [
+    ...formatTable([{ title: "name" }, { title: "server" }, { title: "name on the server" }], rows),
+    "filter: except delete_*, so delete_station is not offered",
+    `collision: ${collision.server}/${collision.sourceName} became ${collision.name}`,
+    `second listing: ${requests} requests`,
+  ];
 }
 
-export async function rememberEra(servers: DemoServers): Promise<StepOutcome> {
+export async function rememberEra(servers: DemoServers): Promise<string[]> {
   const store = memoryStore();
   const first = await connectOnce(servers, store);
   const second = await connectOnce(servers, store);
   check(first.probes > 0, "the first port sent no probes");
   check(second.probes === 0, `the second port sent ${second.probes} probes`);
   const line = (name: string, { ms, probes }: typeof first) => `${name}: ${ms} ms, ${probes} probes`;
-  return {
-    details: [line("first port, which probes", first), line("second port, which reads the store", second)],
-  };
+  return [line("first port, which probes", first), line("second port, which reads the store", second)];
 }
 
 /** Uses only running servers: starting a process would hide the difference. */

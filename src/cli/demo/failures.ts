@@ -5,24 +5,23 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { FallbackRequest, Toolport, ToolportEvents } from "../../index.js";
 import { createGateway } from "../../serve/index.js";
 import { listenOnLoopback } from "../../testing/serve-connection.js";
+import { withDeadline } from "../../util/timers.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./connect-and-call.js";
 import type { DemoServers, WeatherServers } from "./servers.js";
-import { check, type StepOutcome } from "./step-runner.js";
+import { check } from "./step-runner.js";
 
 const CITY = { city: "Oslo" };
 
 /** A server without a fallback rejects the call once with `Retry-After`. Toolport retries it after that time. */
-export async function retryAfterRejection(toolport: Toolport, weather: WeatherServers): Promise<StepOutcome> {
+export async function retryAfterRejection(toolport: Toolport, weather: WeatherServers): Promise<string[]> {
   weather.rejectNextCall();
   const { text, attempts, durationMs } = await toolport.callTool("weather_eu__forecast", CITY, CALL_LIMIT);
   check(attempts === 2, `${attempts} attempts were made, not 2`);
   check(durationMs >= 1_000, "the second attempt did not wait for Retry-After");
-  return {
-    details: [
-      "first attempt: HTTP 503 with Retry-After: 1, so Toolport waits 1 s",
-      `second attempt: "${text}", ${Math.round(durationMs)} ms after the call was made`,
-    ],
-  };
+  return [
+    "first attempt: HTTP 503 with Retry-After: 1, so Toolport waits 1 s",
+    `second attempt: "${text}", ${Math.round(durationMs)} ms after the call was made`,
+  ];
 }
 
 /** The server is stopped, so its fallback responds until the server is back. */
@@ -30,7 +29,7 @@ export async function fallBack(
   toolport: Toolport,
   weather: WeatherServers,
   asked: readonly FallbackRequest[],
-): Promise<StepOutcome> {
+): Promise<string[]> {
   const call = () => toolport.callTool("weather__forecast", CITY, CALL_LIMIT);
   await weather.stop();
   const instead = await call();
@@ -40,20 +39,18 @@ export async function fallBack(
   await Promise.all([waitForChange(toolport, "weather", ({ to }) => to === "ready"), weather.start()]);
   const again = await call();
   check(again.server === "weather", `${again.server} responded, not weather`);
-  return {
-    details: [
-      ...asked.map(
-        ({ server, next, error, outcome }) =>
-          `beforeFallback: ${server.name} → ${next.name} because of ${error.code}, outcome ${outcome}`,
-      ),
-      `${instead.server} responded "${instead.text}" after ${Math.round(instead.durationMs)} ms`,
-      `weather was started again and reconnected automatically: ${again.server} responded "${again.text}"`,
-    ],
-  };
+  return [
+    ...asked.map(
+      ({ server, next, error, outcome }) =>
+        `beforeFallback: ${server.name} → ${next.name} because of ${error.code}, outcome ${outcome}`,
+    ),
+    `${instead.server} responded "${instead.text}" after ${Math.round(instead.durationMs)} ms`,
+    `weather was started again and reconnected automatically: ${again.server} responded "${again.text}"`,
+  ];
 }
 
 /** Kills the process of the stdio server. Adds every process id to `pids`, for the check at the end. */
-export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome> {
+export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<string[]> {
   const processId = async () =>
     addTo(pids, (await toolport.callTool("notes__process_id", {}, CALL_LIMIT)).text);
   const first = await processId();
@@ -64,12 +61,7 @@ export async function killProcess(toolport: Toolport, pids: Set<number>): Promis
   const { ms } = await callOnce(toolport, CALLS.notes);
   const second = await processId();
   check(second !== first, "the same process responded");
-  return {
-    details: [
-      `process ${first} was killed, process ${second} responded after ${ms} ms`,
-      `states: ${moves()}`,
-    ],
-  };
+  return [`process ${first} was killed, process ${second} responded after ${ms} ms`, `states: ${moves()}`];
 }
 
 function addTo(pids: Set<number>, text: string): number {
@@ -78,29 +70,27 @@ function addTo(pids: Set<number>, text: string): number {
 }
 
 /** Makes the HTTP server forget its sessions, as after a restart. */
-export async function forgetSessions(toolport: Toolport, { calendar }: DemoServers): Promise<StepOutcome> {
+export async function forgetSessions(toolport: Toolport, { calendar }: DemoServers): Promise<string[]> {
   const [before] = calendar.sessionIds;
   const moves = watch(toolport, "calendar");
   await calendar.forgetSessions();
   const { text, ms } = await callOnce(toolport, CALLS.calendar);
   const [after] = calendar.sessionIds;
   check(before !== undefined && after !== undefined && after !== before, "there is no new session");
-  return {
-    details: [
-      `session ${brief(before)} was forgotten, session ${brief(after)} responded "${text}" after ${ms} ms`,
-      `states: ${moves()}`,
-    ],
-  };
+  return [
+    `session ${brief(before)} was forgotten, session ${brief(after)} responded "${text}" after ${ms} ms`,
+    `states: ${moves()}`,
+  ];
 }
 
 /** Drops the WebSocket connection. */
-export async function dropWebSocket(toolport: Toolport, { relay }: DemoServers): Promise<StepOutcome> {
+export async function dropWebSocket(toolport: Toolport, { relay }: DemoServers): Promise<string[]> {
   const moves = watch(toolport, "relay");
   const lost = whenLost(toolport, "relay");
   relay.dropConnections();
   await lost;
   const { text, ms } = await callOnce(toolport, CALLS.relay);
-  return { details: [`a new connection responded "${text}" after ${ms} ms`, `states: ${moves()}`] };
+  return [`a new connection responded "${text}" after ${ms} ms`, `states: ${moves()}`];
 }
 
 const brief = (id: string): string => `${id.slice(0, 8)}…`;
@@ -125,20 +115,14 @@ function waitForChange(
   server: string,
   fits: (change: ToolportEvents["state"]) => boolean,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const done = (settle: () => void) => {
-      off();
-      clearTimeout(timer);
-      settle();
-    };
-    const off = toolport.on("state", (change) => {
-      if (change.server === server && change.principal === undefined && fits(change)) done(resolve);
+  let off = () => {};
+  const changed = new Promise<void>((resolve) => {
+    off = toolport.on("state", (change) => {
+      if (change.server === server && change.principal === undefined && fits(change)) resolve();
     });
-    const timer = setTimeout(
-      () => done(() => reject(new Error(`the state of ${server} did not change in time`))),
-      TIMEOUT_MS,
-    );
   });
+  const onTimeout = () => new Error(`the state of ${server} did not change in time`);
+  return withDeadline(changed, { timeoutMs: TIMEOUT_MS, onTimeout }).finally(off);
 }
 
 /** Resolves when Toolport has noticed that the connection is lost. */
@@ -150,7 +134,7 @@ const OTHERS = [CALLS.units, CALLS.calendar, CALLS.relay];
 const MIN_CALLS = 30;
 
 /** Lets the SDK's own client use all servers through the gateway, while one of them is killed. */
-export async function serveForeignClient(toolport: Toolport, pids: Set<number>): Promise<StepOutcome> {
+export async function serveForeignClient(toolport: Toolport, pids: Set<number>): Promise<string[]> {
   const token = randomBytes(32).toString("base64url");
   const gateway = createGateway(toolport, { auth: { token } });
   const server = await listenOnLoopback(createServer((request, response) => gateway.node(request, response)));
@@ -167,7 +151,7 @@ export async function serveForeignClient(toolport: Toolport, pids: Set<number>):
   }
 }
 
-async function callWhileKilling(toolport: Toolport, client: Client, pids: Set<number>): Promise<StepOutcome> {
+async function callWhileKilling(toolport: Toolport, client: Client, pids: Set<number>): Promise<string[]> {
   const { tools } = await client.listTools();
   const processId = async () => addTo(pids, await call(client, { name: "notes__process_id", args: {} }));
   const first = await processId();
@@ -191,13 +175,11 @@ async function callWhileKilling(toolport: Toolport, client: Client, pids: Set<nu
   await Promise.all(others);
   check(second !== first, "the same process responded");
   check(failed === 0, `${failed} of ${made} calls to other servers failed`);
-  return {
-    details: [
-      `the SDK's client lists ${tools.length} tools at one address`,
-      `process ${first} was killed, process ${second} responded to the same client after ${ms} ms`,
-      `meanwhile ${made} calls to other servers, ${failed} of them failed`,
-    ],
-  };
+  return [
+    `the SDK's client lists ${tools.length} tools at one address`,
+    `process ${first} was killed, process ${second} responded to the same client after ${ms} ms`,
+    `meanwhile ${made} calls to other servers, ${failed} of them failed`,
+  ];
 }
 
 async function call(

@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { createToolport, type Store, type Toolport } from "../../index.js";
 import { openStore } from "../open-store.js";
 import type { VaultServer } from "./servers.js";
-import { check, type StepOutcome } from "./step-runner.js";
+import { check } from "./step-runner.js";
 
 const CALLBACK_URL = "http://127.0.0.1/oauth/callback";
 const CALLS = 50;
 
-export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome> {
+export async function logInAndRestart(vault: VaultServer): Promise<string[]> {
   const directory = await mkdtemp(join(tmpdir(), "toolport-demo-"));
   try {
     // The same file for every port, as after a restart.
     const open = async () => (await openStore(join(directory, "state.db"), () => {})).store;
     const first = await logIn(vault, await open());
     const second = await restart(vault, await open());
-    return { details: [...first, ...second] };
+    return [...first, ...second];
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

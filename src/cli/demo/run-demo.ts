@@ -2,11 +2,18 @@
 import { once } from "node:events";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { createToolport, type FallbackRequest, type Toolport } from "../../index.js";
-import { readProcessTable } from "../../transports/stdio/process-tree.js";
+import { sleep } from "../../util/timers.js";
 import { chooseModel, type Model } from "../agent.js";
 import type { CommandContext, RunCommand } from "../command.js";
 import { letAgentWork } from "./agent-loop.js";
-import { callEach, connectAll, listTools, rememberEra, shapeCatalog } from "./connect-and-call.js";
+import {
+  callEach,
+  connectAll,
+  listTools,
+  rememberEra,
+  type ServerRow,
+  shapeCatalog,
+} from "./connect-and-call.js";
 import {
   dropWebSocket,
   fallBack,
@@ -17,18 +24,10 @@ import {
 } from "./failures.js";
 import { logInAndRestart } from "./log-in.js";
 import { type DemoServers, startServers } from "./servers.js";
-import {
-  check,
-  createScreen,
-  type Screen,
-  type StepOutcome,
-  StepRunner,
-  silentScreen,
-} from "./step-runner.js";
+import { check, createScreen, type Screen, StepRunner } from "./step-runner.js";
 
 /** Resolves with the exit code: 0 if every step passed. Does not reject for a failed step. */
 export const startDemo: RunCommand = async (context) => {
-  const { stdout, stderr } = context.streams;
   let model: Model | undefined;
   try {
     model = await chooseModel({
@@ -38,15 +37,15 @@ export const startDemo: RunCommand = async (context) => {
     });
   } catch (error) {
     if (!ToolportError.isInstance(error)) throw error;
-    stderr.write(`${error.message}\n`);
+    context.streams.stderr.write(`${error.message}\n`);
     return 2;
   }
-  const isJson = context.form === "json";
-  const screen = isJson ? silentScreen : createScreen(stdout, context.env);
+  const screen = createScreen(context);
   const title = "Toolport demo: every transport, both protocol eras, on this machine only";
-  screen.print([screen.paint("title", title), ""]);
+  screen.print([screen.paint("bold", title), ""]);
   const startedAt = performance.now();
   const runner = new StepRunner(screen);
+  const isJson = context.form === "json";
   const isKept = !isJson && context.flag("console") && !context.flag("once");
   const servers = await runSteps(runner, model, async (toolport) => {
     if (isKept) await stayUp(toolport, screen, context);
@@ -54,16 +53,16 @@ export const startDemo: RunCommand = async (context) => {
   const ms = Math.round(performance.now() - startedAt - runner.pausedMs);
   const ok = runner.reports.every((report) => report.ok);
   if (isJson) context.printJson({ ok, ms, servers, steps: runner.reports });
-  else screen.print(summarise(runner, ms));
+  screen.print(summarise(runner, ms));
   return ok ? 0 : 1;
 };
 
 function summarise({ reports, screen: { paint } }: StepRunner, ms: number): string[] {
   const failed = reports.filter(({ ok }) => !ok);
   const seconds = (ms / 1_000).toFixed(1);
-  if (failed.length === 0) return [paint("good", `All ${reports.length} steps passed in ${seconds} s.`)];
+  if (failed.length === 0) return [paint("green", `All ${reports.length} steps passed in ${seconds} s.`)];
   return [
-    paint("bad", `${failed.length} of ${reports.length} steps failed in ${seconds} s:`),
+    paint("red", `${failed.length} of ${reports.length} steps failed in ${seconds} s:`),
     ...failed.map(({ title, error }) => `  ${title}: ${error}`),
   ];
 }
@@ -78,8 +77,8 @@ async function stayUp(
   const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
   try {
     screen.print([
-      `${screen.paint("title", "The servers keep running. Open the console:")} ${page.url}`,
-      screen.paint("quiet", "Press Enter or Ctrl-C to end the demo."),
+      `${screen.paint("bold", "The servers keep running. Open the console:")} ${page.url}`,
+      screen.paint("dim", "Press Enter or Ctrl-C to end the demo."),
       "",
     ]);
     await Promise.race(["data", "end"].map((event) => once(streams.stdin, event, { signal }))).catch(
@@ -94,69 +93,73 @@ async function stayUp(
 /**
  * @param model undefined: a script
  * @param stayUp awaited before everything is closed, while the servers are still running
+ * @returns the servers, as `--json` prints them
  */
 async function runSteps(
   runner: StepRunner,
   model: Model | undefined,
   stayUp: (toolport: Toolport) => Promise<void>,
-) {
-  const servers = await runner.run("start", "Start real MCP servers on this machine", async () => ({
-    value: await startServers(),
-    details: [
+): Promise<readonly ServerRow[]> {
+  let started: DemoServers | undefined;
+  await runner.run("start", "Start real MCP servers on this machine", async () => {
+    started = await startServers();
+    return [
       "seven listen on 127.0.0.1 (one of them behind OAuth), one is started by its command, two are meant to fail",
-    ],
-  }));
-  if (servers === undefined) return [];
+    ];
+  });
+  if (started === undefined) return [];
+  const servers = started;
   const asked: FallbackRequest[] = [];
   const toolport = createToolport({
     mcpServers: servers.mcpServers,
     beforeFallback: (request) => void asked.push(request),
   });
   const pids = new Set<number>();
-  try {
-    const rows = await runner.run("connect", "Connect to all of them at once", (show) =>
-      connectAll(toolport, runner.screen, show),
-    );
-    await runner.run("list", "List their tools", () => listTools(toolport));
-    await runner.run("catalog", "Shape the catalog: filter tools, resolve a name collision, list again", () =>
-      shapeCatalog(servers.weather),
-    );
-    await runner.run("call", "Call one tool on each", () => callEach(toolport));
-    await runner.run(
+  const rows: ServerRow[] = [];
+  const modelName = model === undefined ? "a scripted model" : model.name;
+  const steps: Parameters<StepRunner["run"]>[] = [
+    ["connect", "Connect to all of them at once", (show) => connectAll(toolport, rows, runner.screen, show)],
+    ["list", "List their tools", () => listTools(toolport)],
+    [
+      "catalog",
+      "Shape the catalog: filter tools, resolve a name collision, list again",
+      () => shapeCatalog(servers.weather),
+    ],
+    ["call", "Call one tool on each", () => callEach(toolport)],
+    [
       "agent",
-      `Let ${model === undefined ? "a scripted model" : model.name} find and call tools through search`,
+      `Let ${modelName} find and call tools through search`,
       (show) => letAgentWork(servers, model, show),
-    );
-    await runner.run("retry", "Reject a call with HTTP 503, once", () =>
-      retryAfterRejection(toolport, servers.weather),
-    );
-    await runner.run("fallback", "Stop a server and let its fallback respond", () =>
-      fallBack(toolport, servers.weather, asked),
-    );
-    await runner.run("kill", "Kill the stdio server with -9 and call again", () =>
-      killProcess(toolport, pids),
-    );
-    await runner.run("forget", "Make the HTTP server forget its sessions and call again", () =>
-      forgetSessions(toolport, servers),
-    );
-    await runner.run("drop", "Drop the WebSocket connection and call again", () =>
-      dropWebSocket(toolport, servers),
-    );
-    await runner.run(
+    ],
+    ["retry", "Reject a call with HTTP 503, once", () => retryAfterRejection(toolport, servers.weather)],
+    [
+      "fallback",
+      "Stop a server and let its fallback respond",
+      () => fallBack(toolport, servers.weather, asked),
+    ],
+    ["kill", "Kill the stdio server with -9 and call again", () => killProcess(toolport, pids)],
+    [
+      "forget",
+      "Make the HTTP server forget its sessions and call again",
+      () => forgetSessions(toolport, servers),
+    ],
+    ["drop", "Drop the WebSocket connection and call again", () => dropWebSocket(toolport, servers)],
+    [
       "gateway",
       "Serve all tools to a foreign client through the gateway, and kill a server meanwhile",
       () => serveForeignClient(toolport, pids),
-    );
-    await runner.run("remember", "Connect a second port with the same store, without a probe", () =>
-      rememberEra(servers),
-    );
-    await runner.run(
+    ],
+    ["remember", "Connect a second port with the same store, without a probe", () => rememberEra(servers)],
+    [
       "login",
       "Log in to a server behind OAuth, expire the token, restart from the saved state",
       () => logInAndRestart(servers.vault),
-    );
+    ],
+  ];
+  try {
+    for (const step of steps) await runner.run(...step);
     await runner.pause(() => stayUp(toolport));
-    return rows ?? [];
+    return rows;
   } finally {
     await runner.run("close", "Close and check that nothing is left", () =>
       closeEverything(toolport, servers, pids),
@@ -164,7 +167,7 @@ async function runSteps(
   }
 }
 
-const SOCKETS = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap"]);
+const SOCKETS = ["TCPSocketWrap", "TCPServerWrap"];
 const TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
@@ -173,27 +176,36 @@ async function closeEverything(
   toolport: Toolport,
   servers: DemoServers,
   pids: ReadonlySet<number>,
-): Promise<StepOutcome> {
+): Promise<string[]> {
   const startedAt = performance.now();
   await toolport.close();
   const closedMs = Math.round(performance.now() - startedAt);
   await servers.close();
   const deadline = performance.now() + TIMEOUT_MS;
-  let left = await findLeft(pids);
+  let left = findLeft(pids);
   // Closed sockets need some turns of the event loop to disappear.
   while (left.processes + left.sockets > 0 && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    left = await findLeft(pids);
+    await sleep(POLL_MS);
+    left = findLeft(pids);
   }
   const { processes, sockets } = left;
   check(processes === 0 && sockets === 0, `${processes} processes and ${sockets} sockets are left`);
-  return { details: [`closed in ${closedMs} ms: no process and no socket is left`] };
+  return [`closed in ${closedMs} ms: no process and no socket is left`];
 }
 
-async function findLeft(pids: ReadonlySet<number>): Promise<{ processes: number; sockets: number }> {
-  const table = await readProcessTable();
+function findLeft(pids: ReadonlySet<number>): { processes: number; sockets: number } {
+  const resources = process.getActiveResourcesInfo();
+  const children = resources.filter((name) => name === "ProcessWrap").length;
   return {
-    processes: table.filter(({ pid, parent }) => parent === process.pid || pids.has(pid)).length,
-    sockets: process.getActiveResourcesInfo().filter((name) => SOCKETS.has(name)).length,
+    processes: children + [...pids].filter(isRunning).length,
+    sockets: resources.filter((name) => SOCKETS.includes(name)).length,
   };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

@@ -1,10 +1,8 @@
 /** The servers of the demo: a real one per transport, one that requires a login, and two that fail. */
 import { createHash, randomUUID } from "node:crypto";
-import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { openTestServer } from "../../testing/create-test-server.js";
 import type { TestHttpServer, TestServer, TestServerDefinition, TestTool } from "../../testing/index.js";
-import { listenOnLoopback, sendWebResponse, toWebRequest } from "../../testing/serve-connection.js";
 
 export type DemoServers = Awaited<ReturnType<typeof startServers>>;
 
@@ -52,116 +50,89 @@ const reverse: TestTool = {
   handler: (args) => [...String(args["text"])].reverse().join(""),
 };
 
+/** Creates a test server that needs no package beside toolport, and closes it at the end. */
+type CreateServer = (definition: TestServerDefinition) => TestServer;
+
 /** Starts the servers that listen. The stdio servers are started when a port connects. */
 export async function startServers() {
-  const calendarServer = createDemoServer({
-    name: "calendar",
-    era: "legacy",
-    tools: { days_between: daysBetween },
-  });
-  const unitsServer = createDemoServer({
-    name: "units",
-    era: "modern",
-    tools: { to_fahrenheit: toFahrenheit },
-  });
-  const dictionaryServer = createDemoServer({ name: "dictionary", tools: { define } });
-  const relayServer = createDemoServer({ name: "relay", tools: { reverse } });
+  const running: TestServer[] = [];
+  const create: CreateServer = (definition) => {
+    const server = openTestServer(definition, () => import("./server-sdk.js"));
+    running.push(server);
+    return server;
+  };
+  const close = () => Promise.all(running.map((server) => server.close()));
   let probeCount = 0;
   const intercept = async (request: Request) => {
-    if ((await methodOf(request.clone())) === "server/discover") probeCount++;
+    if ((await methodOf(request)) === "server/discover") probeCount++;
     return undefined;
   };
-  const all = [calendarServer, unitsServer, dictionaryServer, relayServer];
-  const groups = [startWeather(), startVault()] as const;
-  const close = async () => {
-    const started = await Promise.allSettled(groups);
-    const servers = started.flatMap((group) => (group.status === "fulfilled" ? [group.value] : []));
-    await Promise.all([...servers, ...all].map((server) => server.close()));
-  };
-  const starting = [
-    calendarServer.http({ intercept }),
-    unitsServer.http({ intercept }),
-    dictionaryServer.sse(),
-    relayServer.webSocket(),
-    ...groups,
-  ] as const;
-  const [calendar, units, dictionary, relay, weather, vault] = await allOrNone(starting, close);
-  return {
-    mcpServers: {
-      notes: { command: process.execPath, args: [NOTES_SCRIPT] },
-      calendar: calendar.entry,
-      units: units.entry,
-      dictionary: dictionary.entry,
-      relay: relay.entry,
-      ...weather.mcpServers,
-      broken: { command: process.execPath, args: [BROKEN_SCRIPT] },
-      missing: { command: "no-such-mcp-server" },
-    },
-    /** Streamable HTTP up to 2025-11-25, with sessions. */
-    calendar,
-    /** Streamable HTTP of 2026-07-28, without sessions. */
-    units,
-    relay,
-    weather,
-    vault,
-    /** Number of protocol probes sent to `calendar` and `units`. */
-    get probeCount() {
-      return probeCount;
-    },
-    close,
-  };
-}
-
-/** A test server that needs no package beside toolport. */
-const createDemoServer = (definition: TestServerDefinition): TestServer =>
-  openTestServer(definition, () => import("./server-sdk.js"));
-
-/** Resolves with all results. If one fails, calls `close` after all have settled, and throws the first error. */
-async function allOrNone<Started extends readonly unknown[]>(
-  starting: { readonly [Index in keyof Started]: Promise<Started[Index]> },
-  close: () => Promise<unknown>,
-): Promise<Started> {
-  const settled = await Promise.allSettled(starting);
-  const failed = settled.find((each) => each.status === "rejected");
-  if (failed === undefined) return Promise.all(starting) as Promise<unknown> as Promise<Started>;
-  await close();
-  throw failed.reason;
+  try {
+    const legacy = create({ name: "calendar", era: "legacy", tools: { days_between: daysBetween } });
+    const modern = create({ name: "units", era: "modern", tools: { to_fahrenheit: toFahrenheit } });
+    const calendar = await legacy.http({ intercept });
+    const units = await modern.http({ intercept });
+    const dictionary = await create({ name: "dictionary", tools: { define } }).sse();
+    const relay = await create({ name: "relay", tools: { reverse } }).webSocket();
+    const weather = await startWeather(create);
+    return {
+      mcpServers: {
+        notes: { command: process.execPath, args: [NOTES_SCRIPT] },
+        calendar: calendar.entry,
+        units: units.entry,
+        dictionary: dictionary.entry,
+        relay: relay.entry,
+        ...weather.mcpServers,
+        broken: { command: process.execPath, args: [BROKEN_SCRIPT] },
+        missing: { command: "no-such-mcp-server" },
+      },
+      /** Streamable HTTP up to 2025-11-25, with sessions. */
+      calendar,
+      /** Streamable HTTP of 2026-07-28, without sessions. */
+      units,
+      relay,
+      weather,
+      vault: await startVault(create),
+      /** Number of protocol probes sent to `calendar` and `units`. */
+      get probeCount() {
+        return probeCount;
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 export type WeatherServers = Awaited<ReturnType<typeof startWeather>>;
 
-const makeServer = (name: string): TestServer =>
-  createDemoServer({
-    name,
-    tools: {
-      forecast: {
-        description: "Returns tomorrow's weather of a city",
-        annotations: { readOnlyHint: true },
-        inputSchema: takes({ city: text }),
-        handler: ({ city }) => `Rain in ${String(city)}`,
-      },
-      delete_station: { description: "Deletes a weather station", handler: () => "gone" },
-    },
-  });
+const WEATHER_TOOLS: Readonly<Record<string, TestTool>> = {
+  forecast: {
+    description: "Returns tomorrow's weather of a city",
+    annotations: { readOnlyHint: true },
+    inputSchema: takes({ city: text }),
+    handler: ({ city }) => `Rain in ${String(city)}`,
+  },
+  delete_station: { description: "Deletes a weather station", handler: () => "gone" },
+};
 
 /** Two servers with the same tools. The second is the fallback of the first. */
-async function startWeather() {
-  const primary = makeServer("weather");
-  const backup = makeServer("weather-eu");
+async function startWeather(create: CreateServer) {
+  const primary = create({ name: "weather", tools: WEATHER_TOOLS });
+  const backup = create({ name: "weather-eu", tools: WEATHER_TOOLS });
   let listCount = 0;
   let rejections = 0;
   const intercept = async (request: Request): Promise<Response | undefined> => {
-    const method = await methodOf(request.clone());
+    const method = await methodOf(request);
     if (method === "tools/list") listCount += 1;
     if (method !== "tools/call" || rejections === 0) return undefined;
     rejections -= 1;
     return new Response("busy", { status: 503, headers: { "retry-after": "1" } });
   };
-  const close = () => Promise.all([primary.close(), backup.close()]);
-  const listening = [primary.http({ intercept }), backup.http({ intercept })] as const;
-  const [first, { entry }] = await allOrNone(listening, close);
-  const { url } = first;
-  let running: TestHttpServer | undefined = first;
+  let running: TestHttpServer | undefined = await primary.http({ intercept });
+  const { url } = running;
+  const { entry } = await backup.http({ intercept });
   return {
     mcpServers: { weather: { url, fallback: "weather_eu" }, weather_eu: entry },
     /** Number of `tools/list` requests to both. */
@@ -181,24 +152,21 @@ async function startWeather() {
     async start() {
       running ??= await primary.http({ intercept, port: Number(new URL(url).port) });
     },
-    close,
   };
 }
 
-/** The method of the JSON-RPC message in a request. */
+/** The method of the JSON-RPC message in a request, whose body stays readable. */
 async function methodOf(request: Request): Promise<unknown> {
   if (request.method !== "POST") return undefined;
-  return ((await request.json()) as { method?: unknown } | null)?.method;
+  return ((await request.clone().json()) as { method?: unknown } | null)?.method;
 }
-
-const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 export type VaultServer = Awaited<ReturnType<typeof startVault>>;
 
-/** A server that requires a login. */
-async function startVault() {
-  const authorization = await startAuthorizationServer();
-  const vault = createDemoServer({
+/** A server that requires a login, and is its own authorization server. */
+async function startVault(create: CreateServer) {
+  const authorization = createAuthorization();
+  const vault = create({
     name: "vault",
     tools: {
       open: {
@@ -208,68 +176,49 @@ async function startVault() {
       },
     },
   });
-  const close = async () => {
-    await vault.close();
-    await authorization.close();
+  const intercept = (request: Request) => {
+    const { origin, pathname } = new URL(request.url);
+    if (pathname !== "/mcp") return authorization.answer(request);
+    const token = request.headers.get("authorization")?.replace(/^Bearer /, "") ?? "";
+    if (authorization.isValid(token)) return undefined;
+    const challenge = `Bearer resource_metadata="${origin}${METADATA_PATH}"`;
+    return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
   };
-  const listening = vault.http({
-    anyPath: true,
-    intercept: (request) => {
-      const { origin, pathname } = new URL(request.url);
-      if (pathname.startsWith(METADATA_PATH))
-        return Response.json({ resource: `${origin}/mcp`, authorization_servers: [authorization.issuer] });
-      if (pathname !== "/mcp") return undefined;
-      const token = request.headers.get("authorization")?.replace(/^Bearer /, "");
-      if (authorization.isValid(token)) return undefined;
-      const challenge = `Bearer resource_metadata="${origin}${METADATA_PATH}"`;
-      return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
-    },
-  });
-  const [server] = await allOrNone([listening], close);
-  return { server, authorization, close };
+  return { server: await vault.http({ anyPath: true, intercept }), authorization };
 }
 
-interface Grant {
-  readonly challenge: string;
-  readonly redirectUri: string;
-}
+const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 const json = (body: unknown, status = 200) =>
   Response.json(body, { status, headers: { "cache-control": "no-store" } });
 
-async function startAuthorizationServer() {
-  const codes = new Map<string, Grant>();
+function createAuthorization() {
+  /** By code. */
+  const grants = new Map<string, { readonly challenge: string; readonly redirectUri: string }>();
   const accessTokens = new Set<string>();
   const refreshTokens = new Set<string>();
   /** Requests so far. */
   const counts = { tokens: 0, logins: 0 };
-  let issuer = "";
 
-  function authorize({ searchParams }: URL): Response {
+  function authorize({ origin, searchParams }: URL): Response {
     counts.logins += 1;
-    const redirectUri = searchParams.get("redirect_uri") ?? "";
+    const parameter = (name: string) => searchParams.get(name) ?? "";
+    const redirectUri = parameter("redirect_uri");
     const code = randomUUID();
-    codes.set(code, { challenge: searchParams.get("code_challenge") ?? "", redirectUri });
+    grants.set(code, { challenge: parameter("code_challenge"), redirectUri });
     const back = new URL(redirectUri);
-    back.search = new URLSearchParams({
-      code,
-      state: searchParams.get("state") ?? "",
-      iss: issuer,
-    }).toString();
+    back.search = new URLSearchParams({ code, state: parameter("state"), iss: origin }).toString();
     return new Response(null, { status: 302, headers: { location: back.href } });
   }
 
   /** Accepts each code once, with its PKCE verifier, and each refresh token once. */
   function mayHaveTokens(form: URLSearchParams): boolean {
-    if (form.get("grant_type") === "refresh_token")
-      return refreshTokens.delete(form.get("refresh_token") ?? "");
-    const code = form.get("code") ?? "";
-    const grant = codes.get(code);
-    codes.delete(code);
-    const challenge = createHash("sha256")
-      .update(form.get("code_verifier") ?? "")
-      .digest("base64url");
-    return grant?.challenge === challenge && grant.redirectUri === form.get("redirect_uri");
+    const field = (name: string) => form.get(name) ?? "";
+    if (field("grant_type") === "refresh_token") return refreshTokens.delete(field("refresh_token"));
+    const grant = grants.get(field("code"));
+    grants.delete(field("code"));
+    const challenge = createHash("sha256").update(field("code_verifier")).digest("base64url");
+    return grant?.challenge === challenge && grant.redirectUri === field("redirect_uri");
   }
 
   async function token(request: Request): Promise<Response> {
@@ -284,7 +233,10 @@ async function startAuthorizationServer() {
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
-    switch (url.pathname) {
+    const { origin: issuer, pathname } = url;
+    if (pathname.startsWith(METADATA_PATH))
+      return json({ resource: `${issuer}/mcp`, authorization_servers: [issuer] });
+    switch (pathname) {
       case "/.well-known/oauth-authorization-server":
         return json({
           issuer,
@@ -308,21 +260,11 @@ async function startAuthorizationServer() {
     }
   }
 
-  const listener = createServer((request, response) => {
-    toWebRequest(request, response)
-      .then(answer)
-      .then((answered) => sendWebResponse(answered, response))
-      .catch(() => response.destroy());
-  });
-  const listening = await listenOnLoopback(listener, 0);
-  issuer = `http://${listening.address}`;
   return {
-    issuer,
+    answer,
     counts,
-    isValid: (accessToken: string | undefined): boolean =>
-      accessToken !== undefined && accessTokens.has(accessToken),
+    isValid: (accessToken: string): boolean => accessTokens.has(accessToken),
     /** Makes all access tokens invalid. */
     expireTokens: () => accessTokens.clear(),
-    close: () => listening.close(),
   };
 }

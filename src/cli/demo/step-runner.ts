@@ -1,46 +1,35 @@
 /** Runs the steps of the demo in order, prints each with its duration, and records the results. */
-import { stripVTControlCharacters, styleText } from "node:util";
-import type { CommandContext, Streams } from "../command.js";
-
-/** Text styles. */
-export type Look = "good" | "bad" | "busy" | "quiet" | "title";
-
-const FORMATS = { good: "green", bad: "red", busy: "cyan", quiet: "gray", title: "bold" } as const;
+import { stripVTControlCharacters } from "node:util";
+import type { CommandContext } from "../command.js";
+import type { Paint } from "../plain-text.js";
 
 export interface Screen {
-  /** Colours the text if colours are supported. */
-  paint(look: Look, text: string): string;
+  readonly paint: Paint;
   /** Replaces the lines drawn last. Draws nothing without a terminal. */
   draw(lines: readonly string[]): void;
-  /** Replaces the lines drawn last by permanent lines. */
+  /** Replaces the lines drawn last by permanent lines. Prints nothing with `--json`. */
   print(lines: readonly string[]): void;
 }
 
-/** Prints nothing, for `--json`. */
-export const silentScreen: Screen = { paint: (_look, text) => text, draw() {}, print() {} };
-
-export function createScreen(stream: Streams["stdout"], env: CommandContext["env"]): Screen {
-  const isTerminal = stream.isTTY === true && env["TERM"] !== "dumb";
-  const hasColour = isTerminal && !env["NO_COLOR"];
+export function createScreen({ streams: { stdout }, env, form, paint }: CommandContext): Screen {
+  const isTerminal = stdout.isTTY === true && env["TERM"] !== "dumb";
   let drawn = 0;
-
-  /** Moves the cursor up and clears the lines drawn last. */
-  const erase = (): string => (drawn === 0 ? "" : `\u001b[${drawn}A\u001b[0J`);
-  const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
-
+  const write = (lines: readonly string[]) => {
+    if (form === "json") return;
+    // Moves the cursor up and clears the lines drawn last.
+    const erase = drawn === 0 ? "" : `\u001b[${drawn}A\u001b[0J`;
+    stdout.write(erase + lines.map((line) => `${line}\n`).join(""));
+    drawn = 0;
+  };
   return {
-    paint: (look, text) => (hasColour ? styleText(FORMATS[look], text) : text),
+    paint,
     draw(lines) {
       if (!isTerminal) return;
       // Shorten lines to the width: wrapped lines would break the next erase.
-      const fitting = lines.map((line) => shorten(line, stream.columns || 80));
-      stream.write(erase() + joined(fitting));
-      drawn = fitting.length;
+      write(lines.map((line) => shorten(line, stdout.columns || 80)));
+      drawn = lines.length;
     },
-    print(lines) {
-      stream.write(erase() + joined(lines));
-      drawn = 0;
-    },
+    print: write,
   };
 }
 
@@ -58,12 +47,6 @@ interface StepReport {
   /** Observations, one line each. */
   readonly details: readonly string[];
   readonly error?: string | undefined;
-}
-
-/** The return value of a step. */
-export interface StepOutcome<Value = never> {
-  readonly value?: Value | undefined;
-  readonly details: readonly string[];
 }
 
 /** Shows lines under the step's title while it runs. */
@@ -87,39 +70,35 @@ export class StepRunner {
     try {
       await run();
     } catch (error) {
-      this.screen.print([this.screen.paint("bad", errorText(error))]);
+      this.screen.print([this.screen.paint("red", errorText(error))]);
     }
     this.pausedMs += performance.now() - startedAt;
   }
 
-  /** Runs a step. Resolves with undefined if it failed or has no value. Never rejects. */
-  async run<Value>(
+  /** Runs a step, which returns its details. Resolves with whether it passed. Never rejects. */
+  async run(
     id: string,
     title: string,
-    run: (show: ShowProgress) => Promise<StepOutcome<Value>>,
-  ): Promise<Value | undefined> {
+    run: (show: ShowProgress) => Promise<readonly string[]>,
+  ): Promise<boolean> {
+    const { paint, draw, print } = this.screen;
     const startedAt = performance.now();
-    const show: ShowProgress = (lines) =>
-      this.screen.draw([this.screen.paint("busy", `… ${title}`), ...indent(lines)]);
+    const show: ShowProgress = (lines) => draw([paint("cyan", `… ${title}`), ...indent(lines)]);
     show([]);
+    let details: readonly string[] = [];
+    let error: string | undefined;
     try {
-      const { value, details } = await run(show);
-      this.#report({ id, title, ok: true, ms: since(startedAt), details });
-      return value;
-    } catch (error) {
-      this.#report({ id, title, ok: false, ms: since(startedAt), details: [], error: errorText(error) });
-      return undefined;
+      details = await run(show);
+    } catch (thrown) {
+      error = errorText(thrown);
     }
-  }
-
-  #report(report: StepReport): void {
-    this.reports.push(report);
-    const { ok, title, ms, details, error } = report;
-    const { paint } = this.screen;
-    const mark = ok ? paint("good", "✔") : paint("bad", "✘");
-    const time = paint("quiet", `${ms} ms`);
-    const complaint = error === undefined ? [] : error.split("\n").map((line) => paint("bad", line));
-    this.screen.print([`${mark} ${title}  ${time}`, ...indent([...details, ...complaint]), ""]);
+    const ok = error === undefined;
+    const ms = Math.round(performance.now() - startedAt);
+    this.reports.push({ id, title, ok, ms, details, error });
+    const mark = ok ? paint("green", "✔") : paint("red", "✘");
+    const complaint = error?.split("\n").map((line) => paint("red", line)) ?? [];
+    print([`${mark} ${title}  ${paint("dim", `${ms} ms`)}`, ...indent([...details, ...complaint]), ""]);
+    return ok;
   }
 }
 
@@ -127,5 +106,3 @@ const indent = (lines: readonly string[]): string[] =>
   lines.map((line) => (line === "" ? "" : `    ${line}`));
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const since = (startedAt: number): number => Math.round(performance.now() - startedAt);

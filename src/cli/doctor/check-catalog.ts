@@ -7,8 +7,9 @@ import type { ToolCosts } from "../../port/tool-costs.js";
 import { sayUnchecked, uncheckedParts } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, OpenedPort } from "../command.js";
-import { EXIT, exitCodeOf, shellWord } from "../errors.js";
+import { EXIT, exitCodeOf } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
 import { type Finding, findingsOf } from "./checks.js";
 
@@ -89,16 +90,31 @@ const isLoss = ({ what, keyword }: { what: SchemaChangeKind; keyword: string }):
   LOSSES.includes(what) && !NOTES.has(keyword) && !(what === "removed" && keyword === "additionalProperties");
 
 export function checkCatalog(snapshot: ToolportSnapshot, servers: readonly string[]): Finding[] {
-  return servers.flatMap((server) => [
-    ...checkNames(snapshot, server),
-    ...checkSchemas(snapshot, server),
-    ...checkUnchecked(snapshot, server),
-    ...checkWithheld(snapshot, server),
-  ]);
+  return servers.flatMap((server) => {
+    const own = <Info extends { server: string }>(infos: readonly Info[]): Info[] =>
+      infos.filter((info) => info.server === server);
+    const tools = own(snapshot.tools);
+    const { warn } = findingsOf("tools", server);
+    const cut = snapshot.servers[server]?.cut;
+    return [
+      ...checkNames(own(snapshot.nameIssues), server),
+      ...checkSchemas(tools, server),
+      ...checkUnchecked(tools, server),
+      ...own(snapshot.withheldTools).map(({ name, reason }) =>
+        warn(`The tool ${plainLine(name)} is not offered: ${reason}`),
+      ),
+      ...own(snapshot.textFindings).map(({ name, removed, left }) =>
+        findingsOf("texts", server).warn(
+          `The tool ${plainLine(name)} contains ${removed + left} invisible characters`,
+          `Inspect it before you trust it: toolport inspect ${server}`,
+        ),
+      ),
+      ...(cut ? [warn(`Its list of tools is incomplete: ${cut}`)] : []),
+    ];
+  });
 }
 
-function checkNames({ nameIssues }: ToolportSnapshot, server: string): Finding[] {
-  const own = nameIssues.filter((issue) => issue.server === server);
+function checkNames(own: ToolportSnapshot["nameIssues"], server: string): Finding[] {
   const { ok, warn } = findingsOf("names", server);
   if (own.length === 0) return [ok("All providers accept the names of all tools")];
   return own.map(({ sourceName, name, reason, kind }) =>
@@ -109,8 +125,7 @@ function checkNames({ nameIssues }: ToolportSnapshot, server: string): Finding[]
   );
 }
 
-function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
-  const own = tools.filter((tool) => tool.server === server);
+function checkSchemas(own: ToolportSnapshot["tools"], server: string): Finding[] {
   if (own.length === 0) return [];
   const { ok, warn } = findingsOf("schemas", server);
   /** The providers, and what to do, by what they do not support. */
@@ -146,8 +161,7 @@ function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
 }
 
 /** Parts of schemas that Toolport cannot evaluate. */
-function checkUnchecked({ tools }: ToolportSnapshot, server: string): Finding[] {
-  const own = tools.filter((tool) => tool.server === server);
+function checkUnchecked(own: ToolportSnapshot["tools"], server: string): Finding[] {
   return own.flatMap((tool) => {
     const unchecked = uncheckedParts(tool);
     if (unchecked.length === 0) return [];
@@ -171,28 +185,6 @@ function list(tools: readonly ChangedTool[]): string {
 function keywords(tools: readonly ChangedTool[]): string {
   const lost = tools.flatMap(({ changes }) => changes.filter(isLoss));
   return [...new Set(lost.map(({ keyword }) => keyword))].slice(0, MAX_NAMED).join(", ");
-}
-
-function checkWithheld(
-  { withheldTools, textFindings, servers }: ToolportSnapshot,
-  server: string,
-): Finding[] {
-  const cut = servers[server]?.cut;
-  const { warn } = findingsOf("tools", server);
-  return [
-    ...withheldTools
-      .filter((tool) => tool.server === server)
-      .map(({ name, reason }) => warn(`The tool ${plainLine(name)} is not offered: ${reason}`)),
-    ...textFindings
-      .filter((tool) => tool.server === server)
-      .map(({ name, removed, left }) =>
-        findingsOf("texts", server).warn(
-          `The tool ${plainLine(name)} contains ${removed + left} invisible characters`,
-          `Inspect it before you trust it: toolport inspect ${server}`,
-        ),
-      ),
-    ...(cut ? [warn(`Its list of tools is incomplete: ${cut}`)] : []),
-  ];
 }
 
 const MAX_SERVERS = 3;

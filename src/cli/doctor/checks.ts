@@ -6,29 +6,19 @@ import { lookup } from "node:dns/promises";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { tokensKey } from "../../auth/credential-records.js";
-import { type AuthorizationInfo, discoverAuthorization } from "../../auth/discover-authorization.js";
-import { readChallenge } from "../../auth/server-oauth.js";
-import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-records.js";
-import type {
-  DockerConfig,
-  HttpConfig,
-  SseConfig,
-  StdioConfig,
-  WebSocketConfig,
-} from "../../config/server-config.js";
+import { inspectLogin } from "../../auth/inspect-login.js";
+import type { ServerConfig } from "../../config/server-config.js";
 import { fromSystemError, readField } from "../../errors/foreign-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ConfigError, type ConfigIssue, StateError, ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
-import { serverIdentity } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { createHttpClient } from "../../transports/create-transport.js";
-import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
 import { createProxyRoutes, type ProxyServer } from "../../transports/http/network/proxy/proxy-routes.js";
 import { redirectError } from "../../transports/http/network/redirect.js";
+import { shellWord } from "../../util/shell-words.js";
 import type { CommandContext, WrittenServers } from "../command.js";
-import { EXIT, shellWord } from "../errors.js";
+import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";
 
 export type FindingStatus = "ok" | "warn" | "fail" | "skip";
@@ -46,19 +36,19 @@ export interface Finding {
 }
 
 /** Makes the findings of one check. */
-export const findingsOf = (check: string, server?: string) => ({
-  ok: (message: string): Finding => ({ check, server, status: "ok", message }),
-  warn: (message: string, next?: string): Finding => ({ check, server, status: "warn", message, next }),
-  fail: (message: string, next?: string, exitCode?: number): Finding => ({
-    check,
-    server,
-    status: "fail",
-    message,
-    next,
-    exitCode,
-  }),
-  skip: (message: string, next?: string): Finding => ({ check, server, status: "skip", message, next }),
-});
+export function findingsOf(check: string, server?: string) {
+  const of =
+    (status: FindingStatus) =>
+    (message: string, next?: string, exitCode?: number): Finding => ({
+      check,
+      server,
+      status,
+      message,
+      next,
+      exitCode,
+    });
+  return { ok: of("ok"), warn: of("warn"), fail: of("fail"), skip: of("skip") };
+}
 
 const OLDEST: readonly [number, number] = [20, 19];
 
@@ -168,16 +158,21 @@ const ENGINE_TIMEOUT_MS = 10_000;
 
 /** @param where location of the entry of the server, for advice */
 export async function checkCommand(
-  config: StdioConfig | DockerConfig,
-  hostEnv: NodeJS.ProcessEnv | Readonly<Record<string, string | undefined>>,
+  config: Extract<ServerConfig, { kind: "stdio" | "docker" }>,
+  hostEnv: NodeJS.ProcessEnv,
   where: string,
 ): Promise<Finding[]> {
-  if (config.kind === "docker") return checkEngine(config, hostEnv, where);
-  const { name: server, command, cwd } = config;
+  const { name: server } = config;
+  if (config.kind === "docker") {
+    const program = programFinding(config.engine, findProgram(config.engine, "", hostEnv), server, where);
+    return program.status === "fail" ? [program] : [program, await checkEngine(config, hostEnv)];
+  }
+  const { command, cwd } = config;
   // PATH may be set in the entry.
   const env = { ...hostEnv, ...config.env.reveal() };
-  const program = foundProgram(command, findProgram(command, cwd, env), server, where);
-  if (cwd === undefined || isFolder(cwd)) return [program];
+  const program = programFinding(command, findProgram(command, cwd, env), server, where);
+  const isThere = cwd === undefined || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere) return [program];
   const missing = findingsOf("command", server).fail(
     `The working directory ${cwd} does not exist`,
     `Correct "cwd" in ${where}, or create the directory`,
@@ -186,7 +181,7 @@ export async function checkCommand(
   return [missing, program];
 }
 
-function foundProgram(command: string, file: string | undefined, server: string, where: string): Finding {
+function programFinding(command: string, file: string | undefined, server: string, where: string): Finding {
   const { ok, fail } = findingsOf("command", server);
   if (file !== undefined) return ok(`${command} is ${file}`);
   const [message, next] = /[\\/]/.test(command)
@@ -196,30 +191,25 @@ function foundProgram(command: string, file: string | undefined, server: string,
 }
 
 async function checkEngine(
-  { name: server, engine, dockerHost }: DockerConfig,
-  env: Readonly<Record<string, string | undefined>>,
-  where: string,
-): Promise<Finding[]> {
-  const program = foundProgram(engine, findProgram(engine, undefined, env), server, where);
-  if (program.status === "fail") return [program];
+  { name: server, engine, dockerHost }: Extract<ServerConfig, { kind: "docker" }>,
+  env: NodeJS.ProcessEnv,
+): Promise<Finding> {
   const { ok, fail } = findingsOf("docker", server);
-  const hostEnv = { ...env, ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }) };
+  const options = {
+    env: { ...env, ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }) },
+    timeout: ENGINE_TIMEOUT_MS,
+  };
   try {
-    const options = { env: hostEnv as NodeJS.ProcessEnv, timeout: ENGINE_TIMEOUT_MS };
     const { stdout } = await run(engine, ["version", "--format", "{{.Server.Version}}"], options);
-    return [program, ok(`The container engine responds, version ${stdout.trim() || "unknown"}`)];
+    return ok(`The container engine responds, version ${stdout.trim() || "unknown"}`);
   } catch {
     const message = `${engine} is installed, but its daemon does not respond`;
-    return [program, fail(message, `Start it, then try: ${engine} version`, EXIT.unreachable)];
+    return fail(message, `Start it, then try: ${engine} version`, EXIT.unreachable);
   }
 }
 
 /** Finds the file that the operating system would run; undefined if there is none, or it is not executable. */
-function findProgram(
-  command: string,
-  cwd = "",
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
+function findProgram(command: string, cwd = "", env: NodeJS.ProcessEnv): string | undefined {
   const isPath = /[\\/]/.test(command);
   const path = Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
   const folders = isPath ? [isAbsolute(command) ? "" : resolve(cwd)] : path.split(delimiter).filter(Boolean);
@@ -242,15 +232,13 @@ function isRunnable(file: string): boolean {
   }
 }
 
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
 const TIMEOUT_MS = 10_000;
 /** Larger clock skews may make tokens and signatures invalid. */
 const SKEW_MS = 60_000;
 
 /** A plain GET request: its findings, and the response without its body, if there was one. */
 export async function probeAddress(
-  config: HttpConfig | SseConfig | WebSocketConfig,
+  config: Extract<ServerConfig, { kind: "http" | "sse" | "websocket" }>,
   signal: AbortSignal,
 ): Promise<{ findings: readonly Finding[]; answer?: Response }> {
   const server = config.name;
@@ -326,86 +314,45 @@ function checkClock({ headers }: Response, server: string, startedAt: number): F
   return [warn(message, "Synchronize this machine's clock (NTP)")];
 }
 
-/**
- * @param answer the response to a request without a token
- * @param store undefined if the state cannot be read
- */
+/** @param answer the response to a request without a token; `store` is undefined if the state cannot be read */
 export async function checkOAuth(
-  config: HttpConfig | SseConfig,
-  answer: Response | undefined,
+  config: Extract<ServerConfig, { kind: "http" | "sse" }>,
+  answer: Response,
   store: Store | undefined,
 ): Promise<Finding[]> {
-  const { name: server, oauth, authProvider } = config;
-  const tokens = await tokensOf(config, store);
-  const isWanted = answer?.status === 401 || tokens !== undefined || typeof oauth === "object";
-  if (oauth === false || authProvider !== undefined || !isWanted) {
-    const why = isWanted
-      ? "Toolport does not manage the authorization of this server"
-      : "The server requires no login";
-    return [findingsOf("oauth", server).skip(why)];
-  }
-  return [await checkChain(config, answer), ...tokenFindings(server, tokens)];
-}
+  const server = config.name;
+  const { kind, authorization, tokens } = await inspectLogin(config, { answer, store });
+  const { ok, warn, fail, skip } = findingsOf("oauth", server);
+  if (kind === "none") return [skip("The server requires no login")];
+  if (kind === "unmanaged") return [skip("Toolport does not manage the authorization of this server")];
+  return [checkAuthorization(), tokenFinding(server, tokens)];
 
-async function checkChain(config: HttpConfig | SseConfig, answer: Response | undefined): Promise<Finding> {
-  const { name: server, oauth } = config;
-  const options = typeof oauth === "object" ? oauth.reveal() : {};
-  const serverUrl = new URL(config.url);
-  const client = await createHttpClient({ proxy: config.proxy?.reveal() });
-  try {
-    const challenge = answer === undefined ? undefined : await readChallenge(answer);
-    const info = await discoverAuthorization({
-      serverUrl,
-      fetch: createGuardedFetch(client, { serverUrl, allowedHosts: options.allowedHosts }),
-      resourceMetadataUrl: challenge?.resourceMetadataUrl,
-      expectedIssuer: options.issuer,
-    });
-    const hasClient = options.clientId !== undefined || options.clientMetadataUrl !== undefined;
-    return checkMetadata(info, server, hasClient);
-  } catch (error) {
-    const { what, next = "Ask the server's operator" } = toToolportError(error);
-    return findingsOf("oauth", server).fail(what, next, EXIT.authorization);
-  } finally {
-    await client.close();
-  }
-}
-
-/** Checks that the metadata supports everything a login needs. */
-function checkMetadata({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
-  const { ok, warn, fail } = findingsOf("oauth", server);
-  // Toolport refuses to log in unless the authorization server lists S256.
-  if (metadata !== undefined && metadata.code_challenge_methods_supported?.includes("S256") !== true) {
-    const message = `${issuer} does not advertise PKCE with S256, which MCP requires`;
-    return fail(message, "Ask the server's operator", EXIT.authorization);
-  }
-  if (metadata !== undefined && metadata.registration_endpoint === undefined && !hasClient) {
+  /** Checks that the authorization server supports everything a login needs. */
+  function checkAuthorization(): Finding {
+    if (authorization === undefined || authorization instanceof Error) {
+      const { what = "", next = "Ask the server's operator" } = authorization ?? {};
+      return fail(what, next, EXIT.authorization);
+    }
+    const { issuer, hasPkce, hasClient } = authorization;
+    if (!hasPkce) {
+      const message = `${issuer} does not advertise PKCE with S256, which MCP requires`;
+      return fail(message, "Ask the server's operator", EXIT.authorization);
+    }
+    if (hasClient) return ok(`${issuer} is its authorization server, and its metadata is valid`);
     const message = `${issuer} does not support dynamic client registration`;
     return warn(message, "Register a client there and set oauth.clientId");
   }
-  return ok(`${issuer} is its authorization server, and its metadata is valid`);
 }
 
-async function tokensOf(
-  config: HttpConfig | SseConfig,
-  store: Store | undefined,
-): Promise<TokenRecord | undefined> {
-  const serverUrl = new URL(config.url);
-  const owner = { principal: undefined, identity: serverIdentity(config) };
-  const record = await store?.get(tokensKey(owner)).catch(() => undefined);
-  return record?.sealed === true
-    ? readTokenRecord(record.value, { serverUrl, issuer: undefined })
-    : undefined;
-}
-
-function tokenFindings(server: string, tokens: TokenRecord | undefined): Finding[] {
+function tokenFinding(server: string, tokens: Awaited<ReturnType<typeof inspectLogin>>["tokens"]): Finding {
   const { ok, fail, skip } = findingsOf("token", server);
   const login = `toolport auth ${shellWord(server)}`;
-  if (tokens === undefined) return [skip("Not logged in", login)];
-  const { expiresAt, refreshToken } = tokens;
-  if (!isExpired(tokens, Date.now())) {
+  if (tokens === undefined) return skip("Not logged in", login);
+  const { expiresAt, isExpired, isRenewable } = tokens;
+  if (!isExpired) {
     const end = expiresAt === undefined ? "" : ` until ${new Date(expiresAt).toISOString()}`;
-    return [ok(`The token is valid${end}`)];
+    return ok(`The token is valid${end}`);
   }
-  if (refreshToken !== undefined) return [ok("The token has expired; the next call renews it")];
-  return [fail("The token has expired, and there is no refresh token", login, EXIT.authorization)];
+  if (isRenewable) return ok("The token has expired; the next call renews it");
+  return fail("The token has expired, and there is no refresh token", login, EXIT.authorization);
 }

@@ -33,20 +33,16 @@ export async function printConfig(
     throw new CliError(`The file of ${format.title} cannot ${why}`, next, details);
   }
   const text = await writeConfig(format, target);
-  const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable].filter(Boolean);
+  const { variables } = target;
   if (context.form === "json") return context.printJson({ client, file: format.file, text, variables });
   context.print(text);
   context.info(`For ${format.title}: ${format.file}`, "dim");
-  if (target.kind === "http" && target.tokenVariable !== undefined) {
-    const place = tokenFile ?? `${TOKEN_VARIABLE} of the gateway`;
-    context.info(
-      client === "vscode"
-        ? `VS Code asks for the token, which is in ${place}`
-        : `Set ${TOKEN_VARIABLE} for ${format.title} to the token in ${place}`,
-      "dim",
-    );
-  } else if (variables.length > 0)
-    context.info(`Set ${variables.join(", ")} for ${format.title}; the file only refers to it`, "dim");
+  if (variables.length === 0) return;
+  const set = `Set ${variables.join(", ")} for ${format.title}`;
+  const place = tokenFile ?? `${TOKEN_VARIABLE} of the gateway`;
+  if (target.kind === "stdio") context.info(`${set}; the file only refers to it`, "dim");
+  else if (client === "vscode") context.info(`VS Code asks for the token, which is in ${place}`, "dim");
+  else context.info(`${set} to the token in ${place}`, "dim");
 }
 
 function targetOf(settings: ServeSettings, context: CommandContext): ClientTarget {
@@ -59,7 +55,7 @@ function targetOf(settings: ServeSettings, context: CommandContext): ClientTarge
     );
   const address = url ?? `http://${reachableHost(http!.host)}:${http!.port}${settings.path}`;
   const needsToken = issuer === undefined && !noToken;
-  return { kind: "http", url: address, tokenVariable: needsToken ? TOKEN_VARIABLE : undefined };
+  return { kind: "http", entry: { url: address }, variables: needsToken ? [TOKEN_VARIABLE] : [] };
 }
 
 /** The command line of this program, with the options that were given. Paths become absolute. */
@@ -84,8 +80,7 @@ function programTarget(settings: ServeSettings, context: CommandContext): Client
   ];
   return {
     kind: "stdio",
-    command,
-    args: [...args, "serve", ...words],
+    entry: { command, args: [...args, "serve", ...words] },
     variables: [...(isSecret ? [STORE_VARIABLE] : []), ...(env[KEY_VARIABLE] ? [KEY_VARIABLE] : [])],
   };
 }
@@ -120,20 +115,12 @@ function hasPassword(store: string): boolean {
 }
 
 /** What a client has to start or connect to. */
-export type ClientTarget =
-  | {
-      readonly kind: "stdio";
-      readonly command: string;
-      readonly args: readonly string[];
-      /** Names of variables whose values the file must not contain. */
-      readonly variables: readonly string[];
-    }
-  | {
-      readonly kind: "http";
-      readonly url: string;
-      /** The variable with the token; undefined: no header. */
-      readonly tokenVariable: string | undefined;
-    };
+export interface ClientTarget {
+  readonly kind: "stdio" | "http";
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** Names of variables whose values the file must not contain: of the process, or with the token of the header. */
+  readonly variables: readonly string[];
+}
 
 interface ClientFormat {
   /** Name in messages. */
@@ -148,7 +135,7 @@ interface ClientFormat {
   /** Its entries name their transport. */
   readonly hasType?: boolean;
   /** The whole file with one entry. @default JSON with `mcpServers` */
-  write?(target: ClientTarget, entry: Record<string, unknown>): Promise<unknown>;
+  write?(target: ClientTarget, entry: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
 async function writeConfig(format: ClientFormat, target: ClientTarget): Promise<string> {
@@ -159,15 +146,14 @@ async function writeConfig(format: ClientFormat, target: ClientTarget): Promise<
 }
 
 /** The entry, with the client's syntax of a reference to a variable. */
-function usualEntry(target: ClientTarget, refer: (variable: string) => string): Record<string, unknown> {
-  if (target.kind === "stdio") {
-    const { command, args, variables } = target;
-    const env = Object.fromEntries(variables.map((name) => [name, refer(name)]));
-    return { command, args, ...(variables.length > 0 && { env }) };
-  }
-  const { url, tokenVariable } = target;
-  const headers = tokenVariable !== undefined && { Authorization: `Bearer ${refer(tokenVariable)}` };
-  return { url, ...(headers && { headers }) };
+function usualEntry({ kind, entry, variables }: ClientTarget, refer: (variable: string) => string) {
+  const references = Object.fromEntries(variables.map((name) => [name, refer(name)]));
+  const [token] = Object.values(references);
+  if (token === undefined) return entry;
+  return {
+    ...entry,
+    ...(kind === "stdio" ? { env: references } : { headers: { Authorization: `Bearer ${token}` } }),
+  };
 }
 
 const inputId = (variable: string): string => variable.toLowerCase().replaceAll("_", "-");
@@ -193,8 +179,7 @@ const CLIENT_FORMATS: Readonly<Record<ConfigClient, ClientFormat>> = {
     file: ".vscode/mcp.json of a project, or the user's mcp.json (command MCP: Open User Configuration)",
     refer: (variable) => `\${input:${inputId(variable)}}`,
     hasType: true,
-    async write(target, entry) {
-      const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable ?? []].flat();
+    async write({ variables }, entry) {
       const inputs = variables.map((variable) => ({
         type: "promptString",
         id: inputId(variable),
@@ -208,13 +193,10 @@ const CLIENT_FORMATS: Readonly<Record<ConfigClient, ClientFormat>> = {
     title: "Codex",
     file: "~/.codex/config.toml",
     refer: (variable) => variable,
-    async write(target, { env: _env, headers: _headers, ...entry }) {
+    async write({ kind, entry, variables }) {
       const { stringify } = await import("smol-toml");
-      const [key, value] =
-        target.kind === "stdio"
-          ? ["env_vars", target.variables.length > 0 ? target.variables : undefined]
-          : ["bearer_token_env_var", target.tokenVariable];
-      const own = { ...entry, ...(value !== undefined && { [key]: value }) };
+      const names = kind === "stdio" ? { env_vars: variables } : { bearer_token_env_var: variables[0] };
+      const own = { ...entry, ...(variables.length > 0 && names) };
       return stringify({ mcp_servers: { [SERVER_NAME]: own } }).trimEnd();
     },
   },

@@ -65,7 +65,7 @@ export function readServeSettings(context: CommandContext) {
     code: context.flag("code"),
     policy: file("policy"),
     audit: file("audit"),
-    drainMs: readDrainMs(text("drain-ms")),
+    drainMs: context.number("drain-ms"),
     client,
   };
   checkAuthorization(settings);
@@ -74,17 +74,17 @@ export function readServeSettings(context: CommandContext) {
 
 function checkAuthorization(settings: ServeSettings): void {
   const { http, url, issuer, audience, connectClient, tokenFile, noToken } = settings;
-  if (issuer !== undefined && (noToken || tokenFile !== undefined))
-    throw usageError(
-      "serve",
-      `--issuer and ${noToken ? "--no-token" : "--token-file"} contradict each other`,
-    );
-  if (noToken && tokenFile !== undefined)
-    throw usageError("serve", "--no-token and --token-file contradict each other");
-  if (audience.length > 0 && issuer === undefined) throw usageError("serve", "--audience needs --issuer");
-  if (connectClient !== undefined && (issuer === undefined || url === undefined))
-    throw usageError("serve", "--connect-client needs --issuer and --url");
-  if (issuer !== undefined && url === undefined && audience.length === 0)
+  const [hasIssuer, hasFile] = [issuer !== undefined, tokenFile !== undefined];
+  const conflicts: Readonly<Record<string, boolean>> = {
+    "--issuer and --no-token contradict each other": hasIssuer && noToken,
+    "--issuer and --token-file contradict each other": hasIssuer && hasFile,
+    "--no-token and --token-file contradict each other": noToken && hasFile,
+    "--audience needs --issuer": audience.length > 0 && !hasIssuer,
+    "--connect-client needs --issuer and --url":
+      connectClient !== undefined && (!hasIssuer || url === undefined),
+  };
+  for (const [message, isWrong] of Object.entries(conflicts)) if (isWrong) throw usageError("serve", message);
+  if (hasIssuer && url === undefined && audience.length === 0)
     throw configurationError(
       "USAGE",
       "--issuer needs --url or --audience: a token must be made for this gateway",
@@ -126,13 +126,6 @@ export const isWildcard = (host: string): boolean => host === "0.0.0.0" || host 
 /** The host for a URL that works on this machine. */
 export const reachableHost = (host: string): string => (isWildcard(host) ? "127.0.0.1" : shownHost(host));
 
-function readDrainMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const drainMs = Number(text);
-  if (text.trim() !== "" && Number.isFinite(drainMs) && drainMs >= 0) return drainMs;
-  throw usageError("serve", "--drain-ms requires a number of milliseconds, 0 or more");
-}
-
 /** `toolport`, `toolport@1.2.3`, `/usr/bin/toolport`, `toolport.cmd`. */
 const PROGRAM = /(?:^|[\\/])toolport(?:@[^\s/\\]+)?(?:\.(?:cmd|exe|ps1))?$/i;
 /** The file of the program in an installed package or a checkout. */
@@ -159,14 +152,8 @@ export function runsGateway(
   return at >= 0 && words.slice(at + 1).find((word) => commands.includes(word)) === "serve";
 }
 
-function isSameFile(word: string, file: string | undefined): boolean {
-  if (file === undefined || !/main\.js$/.test(word)) return false;
-  try {
-    return realpathSync(word) === realpathSync(file);
-  } catch {
-    return false;
-  }
-}
+const isSameFile = (word: string, file: string | undefined): boolean =>
+  file !== undefined && /main\.js$/.test(word) && realPath(word) === realPath(file);
 
 /** Gateways above a gateway. */
 const MAX_DEPTH = 3;
@@ -186,18 +173,17 @@ export function extendServeChain(above: string | undefined, files: readonly stri
     const hashes = new Set(gateway.split("+"));
     return own.length > 0 && own.every((hash) => hashes.has(hash));
   });
+  const fail = (what: string, next: string) => new ConfigError({ code: "INVALID_CONFIG", what, next });
   if (isAbove)
-    throw new ConfigError({
-      code: "INVALID_CONFIG",
-      what: `This gateway was started by a gateway with the same configuration, and would start itself again: ${files.join(", ")}`,
-      next: "Remove the entry that runs `toolport serve`, or give it a file of its own with --config",
-    });
+    throw fail(
+      `This gateway was started by a gateway with the same configuration, and would start itself again: ${files.join(", ")}`,
+      "Remove the entry that runs `toolport serve`, or give it a file of its own with --config",
+    );
   if (gateways.length > MAX_DEPTH)
-    throw new ConfigError({
-      code: "INVALID_CONFIG",
-      what: `There are ${gateways.length} gateways above this one, each started by the one before; ${MAX_DEPTH} are allowed`,
-      next: "Connect the servers to one gateway",
-    });
+    throw fail(
+      `There are ${gateways.length} gateways above this one, each started by the one before; ${MAX_DEPTH} are allowed`,
+      "Connect the servers to one gateway",
+    );
   return [...gateways, own.join("+") || "-"].join("/");
 }
 

@@ -67,8 +67,20 @@ export interface Dialect {
   readonly quiet?: readonly string[];
   /** Messages for unsupported fields. */
   readonly unsupported?: Readonly<Record<string, string>>;
-  /** Translates the fields of an entry. Pure: reads no files or variables. */
-  readonly move: (fields: EntryFields, raw: RawFields) => void;
+  /** The names of the field with the URL. @default all that programs use */
+  readonly addresses?: readonly string[];
+  /** Its entries have filters of tools. */
+  readonly hasFilters?: boolean;
+  /** The field with the timeout of a call, and its unit in milliseconds. */
+  readonly timeout?: readonly [key: string, unitMs: 1 | 1_000];
+  /** The field with the options of a login. */
+  readonly oauth?: string;
+  /** Translates special fields before the usual ones. Pure: reads no files or variables. */
+  readonly before?: (fields: EntryFields, raw: RawFields) => void;
+  /** Translates special fields after the usual ones. */
+  readonly after?: (fields: EntryFields, raw: RawFields) => void;
+  /** Its entries are Toolport's own, with a few more spellings. */
+  readonly isOwn?: boolean;
   /** The setting of the file that disables a server, if any. */
   readonly disabledBy?: (root: RawFields, name: string) => string | undefined;
   /** Warnings about top-level fields that are not servers. */
@@ -76,26 +88,33 @@ export interface Dialect {
 }
 
 const ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl", "base_url"];
+/** Without `base_url`, which Toolport's own entries use together with `endpoint`. */
+const OWN_ADDRESSES = ADDRESSES.slice(0, -1);
 const ALLOWED = ["includeTools", "allowedTools", "allowed_tools", "enabledTools", "enabled_tools", "tools"];
 const DENIED = ["excludeTools", "blockedTools", "blocked_tools", "disabledTools", "disabled_tools"];
 
 /** Translates an entry. The fields that the dialect does not move go to `extra`. */
 export function readEntry(dialect: Dialect, raw: RawFields): DialectEntry {
   const fields = new EntryFields(raw);
-  dialect.move(fields, raw);
+  const { before, after, isOwn = false, hasFilters = isOwn, timeout, oauth } = dialect;
+  const { addresses = isOwn ? OWN_ADDRESSES : ADDRESSES } = dialect;
+  before?.(fields, raw);
+  if (isOwn) for (const key of ["transport", "type", "only", "except"]) fields.move(key);
+  fields.move("type");
+  fields.move("transport", "type");
+  moveProcess(fields);
+  for (const key of addresses) fields.move(key, "url");
+  if (!isOwn) moveHeaders(fields);
+  moveEnabled(fields);
+  if (hasFilters) moveToolFilters(fields);
+  if (timeout !== undefined) moveTimeout(fields, ...timeout);
+  if (oauth !== undefined) moveOAuth(fields, oauth);
+  after?.(fields, raw);
   return fields.finish(dialect);
 }
 
-/** Moves the fields that nearly all dialects share. */
-export function moveUsual(fields: EntryFields): void {
-  moveType(fields);
-  moveProcess(fields);
-  moveAddress(fields);
-  moveEnabled(fields);
-}
-
 /** Moves the fields of a process: `command`, `args`, `env`, `cwd`, `envFile`. */
-export function moveProcess(fields: EntryFields): void {
+function moveProcess(fields: EntryFields): void {
   moveCommand(fields, "command");
   fields.move("args");
   fields.move("env");
@@ -124,22 +143,15 @@ export function moveCommand(fields: EntryFields, key: string): void {
   }
 }
 
-/** Moves the URL, under any of its names, and the headers. */
-export function moveAddress(fields: EntryFields, spellings: readonly string[] = ADDRESSES): void {
-  for (const key of spellings) fields.move(key, "url");
+/** Other programs convert numbers and booleans to strings. */
+function moveHeaders(fields: EntryFields): void {
   fields.move("headers");
   const headers = fields.entry["headers"];
   if (isRecord(headers)) fields.entry["headers"] = mapValues(headers, toText);
 }
 
-/** Moves `type` or `transport`. The validation of the entry accepts all spellings. */
-export function moveType(fields: EntryFields): void {
-  fields.move("type");
-  fields.move("transport", "type");
-}
-
 /** Moves `disabled: true` and `enabled: false`. */
-export function moveEnabled(fields: EntryFields): void {
+function moveEnabled(fields: EntryFields): void {
   const disabled = fields.take("disabled");
   if (typeof disabled === "boolean") {
     if (disabled) fields.put("enabled", false, ["disabled"]);
@@ -149,7 +161,7 @@ export function moveEnabled(fields: EntryFields): void {
 }
 
 /** Moves the filters of tools. */
-export function moveToolFilters(fields: EntryFields): void {
+function moveToolFilters(fields: EntryFields): void {
   for (const key of ALLOWED) {
     const names = fields.has(key) ? fields.take(key) : undefined;
     // `["*"]` means all tools, like a missing field.
@@ -163,7 +175,7 @@ export function moveToolFilters(fields: EntryFields): void {
 }
 
 /** Moves a timeout and converts its unit. */
-export function moveTimeout(fields: EntryFields, key: string, unitMs: 1 | 1_000): void {
+function moveTimeout(fields: EntryFields, key: string, unitMs: 1 | 1_000): void {
   const value = fields.take(key);
   if (value === undefined) return;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
@@ -181,17 +193,6 @@ function toText(value: unknown): unknown {
 function mapValues(record: Readonly<Record<string, unknown>>, map: (value: unknown) => unknown): unknown {
   const entries = Object.entries(record).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([name, value]) => [name, map(value)]));
-}
-
-/** Without `base_url`, which Toolport's own entries use together with `endpoint`. */
-const OWN_ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl"];
-
-export function moveOwnFields(fields: EntryFields): void {
-  for (const key of ["transport", "type", "only", "except"]) fields.move(key);
-  moveProcess(fields);
-  for (const key of OWN_ADDRESSES) fields.move(key, "url");
-  moveEnabled(fields);
-  moveToolFilters(fields);
 }
 
 export class EntryFields {
@@ -319,7 +320,7 @@ const KNOWN = new Set([
 ]);
 
 /** Moves the object at `key` to `oauth`, for entries with a URL only. */
-export function moveOAuth(fields: EntryFields, key: string): void {
+function moveOAuth(fields: EntryFields, key: string): void {
   if (!fields.has(key) || fields.entry["url"] === undefined) return;
   const given = fields.take(key);
   if (typeof given === "boolean") return fields.put("oauth", given, [key]);
@@ -330,8 +331,18 @@ export function moveOAuth(fields: EntryFields, key: string): void {
     const found = spellings.find((spelling) => isGiven(given, spelling));
     if (found !== undefined) oauth[name] = given[found];
   }
-  readCallbackPort(fields, given, { key, oauth });
-  readMetadataUrl(fields, given, { key, oauth });
+  const port = given["callbackPort"];
+  if (typeof port === "number" && Number.isInteger(port) && port >= 1 && port <= 65_535)
+    oauth["redirectUrl"] ??= `http://localhost:${port}/callback`;
+  else if (isGiven(given, "callbackPort"))
+    fields.problem([key, "callbackPort"], "must be a port between 1 and 65535");
+  const metadata = given["authServerMetadataUrl"];
+  const issuer = typeof metadata === "string" ? issuerOf(metadata) : undefined;
+  if (issuer !== undefined) oauth["issuer"] ??= issuer;
+  else if (isGiven(given, "authServerMetadataUrl")) {
+    const message = "does not identify an issuer; the metadata is discovered automatically";
+    fields.warn([key, "authServerMetadataUrl"], message);
+  }
   for (const name of Object.keys(given)) {
     if (isGiven(given, name) && !KNOWN.has(name)) {
       fields.warn([key, name], "is not used; the server provides its authorization metadata");
@@ -340,44 +351,15 @@ export function moveOAuth(fields: EntryFields, key: string): void {
   fields.put("oauth", oauth, [key]);
 }
 
-interface Target {
-  readonly key: string;
-  readonly oauth: Record<string, unknown>;
-}
-
 const isGiven = (given: Readonly<Record<string, unknown>>, name: string): boolean =>
   Object.hasOwn(given, name) && given[name] !== null && given[name] !== undefined;
 
-function readCallbackPort(
-  fields: EntryFields,
-  given: Readonly<Record<string, unknown>>,
-  target: Target,
-): void {
-  const port = given["callbackPort"];
-  if (port === undefined || port === null) return;
-  if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) {
-    fields.problem([target.key, "callbackPort"], "must be a port between 1 and 65535");
-  } else target.oauth["redirectUrl"] ??= `http://localhost:${port}/callback`;
-}
-
 const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
 
-/** Derives the issuer from the metadata URL. Toolport then discovers the metadata of the issuer. */
-function readMetadataUrl(
-  fields: EntryFields,
-  given: Readonly<Record<string, unknown>>,
-  target: Target,
-): void {
-  const text = given["authServerMetadataUrl"];
-  if (text === undefined || text === null) return;
-  const url = typeof text === "string" && canParseUrl(text) ? new URL(text) : undefined;
-  if (url !== undefined && WELL_KNOWN.test(url.pathname)) {
-    const path = url.pathname.replace(WELL_KNOWN, "").replace(/\/+$/, "");
-    target.oauth["issuer"] ??= `${url.origin}${path}`;
-  } else {
-    fields.warn(
-      [target.key, "authServerMetadataUrl"],
-      "does not identify an issuer; the metadata is discovered automatically",
-    );
-  }
+/** The issuer that a metadata URL belongs to. Toolport then discovers the metadata of the issuer. */
+function issuerOf(metadataUrl: string): string | undefined {
+  if (!canParseUrl(metadataUrl)) return undefined;
+  const { origin, pathname } = new URL(metadataUrl);
+  if (!WELL_KNOWN.test(pathname)) return undefined;
+  return `${origin}${pathname.replace(WELL_KNOWN, "").replace(/\/+$/, "")}`;
 }

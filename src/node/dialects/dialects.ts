@@ -2,22 +2,7 @@
 
 import { ENTRY_KEYS } from "../../config/entry-options.js";
 import { isRecord } from "../../util/json.js";
-import {
-  type Dialect,
-  type DialectKind,
-  type EntryFields,
-  type FieldNote,
-  moveAddress,
-  moveCommand,
-  moveEnabled,
-  moveOAuth,
-  moveOwnFields,
-  moveProcess,
-  moveTimeout,
-  moveToolFilters,
-  moveType,
-  moveUsual,
-} from "./dialect.js";
+import { type Dialect, type DialectKind, type EntryFields, type FieldNote, moveCommand } from "./dialect.js";
 
 /** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user. GitHub Copilot also reads `.mcp.json`. */
 const claudeCode: Dialect = {
@@ -31,13 +16,10 @@ const claudeCode: Dialect = {
     headersHelper:
       "names a program that creates headers, which Toolport does not run; pass `headers` as a function in code instead",
   },
-  move: (fields) => {
-    moveUsual(fields);
-    // Fields of Copilot, which shares the file.
-    moveToolFilters(fields);
-    moveTimeout(fields, "timeout", 1);
-    moveOAuth(fields, "oauth");
-  },
+  // Fields of Copilot, which shares the file.
+  hasFilters: true,
+  timeout: ["timeout", 1],
+  oauth: "oauth",
   disabledBy: (root, name) => {
     const disabled = root["disabledMcpServers"];
     return Array.isArray(disabled) && disabled.includes(name) ? "disabledMcpServers" : undefined;
@@ -58,14 +40,10 @@ const cline: Dialect = {
   entryMarkers: ["autoApprove", "alwaysAllow"],
   quiet: ["watchPaths", "description", "metadata"],
   unsupported: { autoApprove: APPROVAL, alwaysAllow: APPROVAL },
-  move: (fields, raw) => {
-    moveType(fields);
+  hasFilters: true,
+  timeout: ["timeout", 1_000],
+  after: (fields, raw) => {
     fields.move("transportType", "type");
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
-    moveToolFilters(fields);
-    moveTimeout(fields, "timeout", 1_000);
     for (const key of ["autoApprove", "alwaysAllow"]) {
       const names = raw[key];
       if (Array.isArray(names) && names.length === 0) fields.take(key);
@@ -85,10 +63,9 @@ const codex: Dialect = {
     startup_timeout_ms: "is not supported; set `connectTimeoutMs` of the port",
     oauth_resource: "is not used; the server provides its resource",
   },
-  move: (fields) => {
-    moveUsual(fields);
-    moveToolFilters(fields);
-    moveTimeout(fields, "tool_timeout_sec", 1_000);
+  hasFilters: true,
+  timeout: ["tool_timeout_sec", 1_000],
+  after: (fields) => {
     fields.move("http_headers", "headers");
     moveHeaderVariables(fields);
     movePassedVariables(fields);
@@ -145,19 +122,16 @@ const geminiCli: Dialect = {
     authProviderType: "is not supported; use `oauth` or `headers`",
     tcp: "is not a supported transport",
   },
-  move: (fields, raw) => {
+  hasFilters: true,
+  timeout: ["timeout", 1],
+  oauth: "oauth",
+  before: (fields, raw) => {
     const type = fields.take("type");
     if (raw["httpUrl"] !== undefined) {
       fields.put("type", "http", ["httpUrl"]);
       fields.move("httpUrl", "url");
     } else if (raw["url"] !== undefined)
       fields.put("type", type ?? "sse", [type === undefined ? "url" : "type"]);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
-    moveToolFilters(fields);
-    moveTimeout(fields, "timeout", 1);
-    moveOAuth(fields, "oauth");
     if (raw["trust"] === false) fields.take("trust");
   },
   disabledBy: (root, name) => {
@@ -182,12 +156,9 @@ const langchain: Dialect = {
   unsupported: {
     outputHandling: "is an option of LangChain; pass it to the MultiServerMCPClient of toolport/langchain",
   },
-  move: (fields) => {
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields, ["url"]);
-    moveEnabled(fields);
-    moveTimeout(fields, "defaultToolTimeout", 1);
+  addresses: ["url"],
+  timeout: ["defaultToolTimeout", 1],
+  after: (fields) => {
     for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
   },
   readRoot: (root): FieldNote[] =>
@@ -213,13 +184,11 @@ const mcporter: Dialect = {
     oauthCommand: "names a login program, which Toolport does not run",
     oauth_command: "names a login program, which Toolport does not run",
   },
-  move: (fields) => {
-    moveType(fields);
+  hasFilters: true,
+  before: (fields) => {
     if (!fields.has("command")) moveCommand(fields, "executable");
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
-    moveToolFilters(fields);
+  },
+  after: (fields) => {
     moveBearer(fields);
     moveLogin(fields);
   },
@@ -255,14 +224,10 @@ const opencode: Dialect = {
   title: "opencode",
   containers: [["mcp"]],
   isSettingsFile: true,
-  move: (fields) => {
-    moveType(fields);
+  oauth: "oauth",
+  before: (fields) => {
     fields.move("environment", "env");
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
     moveLimits(fields);
-    moveOAuth(fields, "oauth");
   },
 };
 
@@ -286,13 +251,12 @@ const vscode: Dialect = {
   unsupported: {
     sandboxEnabled: "requests a sandbox, which Toolport does not provide: the process runs without one",
   },
-  move: (fields, raw) => {
+  oauth: "oauth",
+  before: (fields, raw) => {
     const url = raw["url"];
     if (typeof url === "string" && /^(unix|pipe):/i.test(url)) {
       fields.problem(["url"], "is a local socket, which Toolport does not support; use an http or https URL");
     }
-    moveUsual(fields);
-    moveOAuth(fields, "oauth");
     if (raw["sandboxEnabled"] !== true) fields.take("sandbox");
     if (raw["sandboxEnabled"] === false) fields.take("sandboxEnabled");
   },
@@ -305,8 +269,10 @@ const zed: Dialect = {
   containers: [["context_servers"]],
   isSettingsFile: true,
   quiet: ["settings", "remote"],
-  move: (fields, raw) => {
-    const source = fields.take("source");
+  hasFilters: true,
+  timeout: ["timeout", 1_000],
+  oauth: "oauth",
+  before: (fields, raw) => {
     const command = raw["command"];
     if (isRecord(command)) {
       fields.take("command");
@@ -314,12 +280,9 @@ const zed: Dialect = {
       fields.put("args", command["args"] ?? undefined, ["command", "args"]);
       fields.put("env", command["env"] ?? undefined, ["command", "env"]);
     }
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
-    moveToolFilters(fields);
-    moveTimeout(fields, "timeout", 1_000);
-    moveOAuth(fields, "oauth");
+  },
+  after: (fields, raw) => {
+    const source = fields.take("source");
     const isReachable = fields.entry["command"] !== undefined || fields.entry["url"] !== undefined;
     if (!isReachable && (source === "extension" || raw["settings"] !== undefined)) {
       fields.problem([], "is started by a Zed extension, which only Zed supports; add its command here");
@@ -330,8 +293,8 @@ const zed: Dialect = {
 const toolport: Dialect = {
   kind: "toolport",
   title: "Toolport",
-  move: (fields) => {
-    moveOwnFields(fields);
+  isOwn: true,
+  after: (fields) => {
     // Pass unknown fields on: the validation of the entry reports them.
     for (const key of fields.names) fields.move(key);
   },
@@ -342,9 +305,9 @@ const generic: Dialect = {
   title: "this kind",
   containers: [["mcpServers"], ["servers"], ["context_servers"], ["mcp"], ["mcp_servers"]],
   quiet: ["description", "name"],
-  move: (fields) => {
-    moveOwnFields(fields);
-    moveTimeout(fields, "timeout", 1);
+  isOwn: true,
+  timeout: ["timeout", 1],
+  after: (fields) => {
     for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
   },
 };
@@ -354,17 +317,13 @@ const claudeDesktop: Dialect = {
   title: "Claude Desktop",
   isSettingsFile: true,
   quiet: ["description"],
-  move: moveUsual,
 };
 
 const cursor: Dialect = {
   kind: "cursor",
   title: "Cursor",
   quiet: ["name", "description"],
-  move: (fields) => {
-    moveUsual(fields);
-    moveOAuth(fields, "auth");
-  },
+  oauth: "auth",
 };
 
 const windsurf: Dialect = {
@@ -372,10 +331,7 @@ const windsurf: Dialect = {
   title: "Windsurf",
   entryMarkers: ["serverUrl"],
   quiet: ["registry", "serverName"],
-  move: (fields) => {
-    moveUsual(fields);
-    moveToolFilters(fields);
-  },
+  hasFilters: true,
 };
 
 const copilotCli: Dialect = {
@@ -383,11 +339,10 @@ const copilotCli: Dialect = {
   title: "Copilot CLI",
   entryMarkers: ["oauthClientId", "isDefaultServer"],
   quiet: ["isDefaultServer", "oauthPublicClient", "filterMapping", "displayName"],
-  move: (fields) => {
-    moveUsual(fields);
-    moveToolFilters(fields);
-    moveTimeout(fields, "timeout", 1);
-    moveOAuth(fields, "oauth");
+  hasFilters: true,
+  timeout: ["timeout", 1],
+  oauth: "oauth",
+  after: (fields) => {
     const clientId = fields.take("oauthClientId");
     if (clientId !== undefined) fields.put("oauth", { clientId }, ["oauthClientId"]);
   },
@@ -403,10 +358,9 @@ const inspector: Dialect = {
     connectionTimeout: "is not supported; set `connectTimeoutMs` of the port",
     taskTtl: "is not supported",
   },
-  move: (fields) => {
-    moveUsual(fields);
-    moveTimeout(fields, "requestTimeout", 1);
-    moveOAuth(fields, "oauth");
+  timeout: ["requestTimeout", 1],
+  oauth: "oauth",
+  after: (fields) => {
     const era = fields.take("protocolEra");
     if (era === "legacy") fields.put("protocol", "legacy", ["protocolEra"]);
     else if (era !== undefined && era !== "modern" && era !== "auto") {
