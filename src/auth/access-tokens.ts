@@ -4,7 +4,7 @@ import type { webcrypto } from "node:crypto";
 import type { DpopKeyPair, DpopSession } from "@modelcontextprotocol/client";
 import type { Lease, Store } from "../state/store.js";
 import { BoundedMap } from "../util/collections.js";
-import { loadOnce } from "../util/concurrency.js";
+import { loadOnce, singleFlight } from "../util/concurrency.js";
 import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { forgetRegistration, restoreClient } from "./oauth-client.js";
 import {
@@ -18,7 +18,7 @@ import {
   redirectUrlOf,
   tokenRefused,
 } from "./oauth-context.js";
-import { obtainOnce, singleFlight } from "./obtain-once.js";
+import { obtainOnce } from "./obtain-once.js";
 import {
   type HeldTokens,
   isExpired,

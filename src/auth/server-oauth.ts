@@ -1,6 +1,7 @@
 /** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
+import { singleFlight } from "../util/concurrency.js";
 import { withDeadline } from "../util/timers.js";
 import { AccessTokens } from "./access-tokens.js";
 import {
@@ -25,7 +26,6 @@ import {
   type OAuthContext,
   redirectUrlOf,
 } from "./oauth-context.js";
-import { singleFlight } from "./obtain-once.js";
 import { type HeldTokens, isExpired, type TokenRecord } from "./token-records.js";
 
 export type { OAuthContext } from "./oauth-context.js";

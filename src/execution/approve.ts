@@ -1,7 +1,7 @@
 /** Asks the program for approval before a call that may change something. */
 
-import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { ServerRef } from "../model/tool-info.js";
+import { canonicalJson } from "../util/canonical-json.js";
 import type { CallTarget } from "./call-target.js";
 import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
 import { suspendsFor } from "./suspend/call-suspension.js";

@@ -2,7 +2,9 @@
 
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { CatalogError, type Outcome, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
-import type { Era } from "../protocol/era.js";
+
+/** Of a client: `modern` from revision 2026-07-28 on. */
+export type Era = "legacy" | "modern";
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;

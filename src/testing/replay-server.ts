@@ -1,8 +1,8 @@
 /** Replays a recording as a server, in this process and without a network. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { CustomServerEntry } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
+import { canonicalJson } from "../util/canonical-json.js";
 import { pushTo } from "../util/collections.js";
 import { loadOnce } from "../util/concurrency.js";
 import { sleep } from "../util/timers.js";

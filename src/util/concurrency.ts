@@ -104,3 +104,16 @@ export class TokenBucket {
     this.#countedAt = now;
   }
 }
+
+/** Runs once per key at a time; concurrent callers in this process share the promise. */
+export function singleFlight<T>(
+  running: Map<string, Promise<T>>,
+  key: string,
+  run: () => Promise<T>,
+): Promise<T> {
+  const known = running.get(key);
+  if (known !== undefined) return known;
+  const started = run().finally(() => running.delete(key));
+  running.set(key, started);
+  return started;
+}

@@ -124,3 +124,9 @@ export function decodeHeaderText(value: string): string | undefined {
     return undefined;
   }
 }
+
+/** The value of a parameter that is present exactly once and not empty. */
+export function singleParameter(params: URLSearchParams, name: string): string | undefined {
+  const values = params.getAll(name);
+  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
+}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { canonicalJson, definitionHash } from "./canonical-json.js";
+import { canonicalJson } from "../../util/canonical-json.js";
+import { definitionHash } from "./canonical-json.js";
 
 describe("canonical JSON", () => {
   test.each<[string, unknown, string]>([

@@ -5,7 +5,6 @@
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
 
-import { canonicalJson } from "../../catalog/safety/canonical-json.js";
 import { CatalogError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
 import {
   isSuspended,
@@ -22,6 +21,7 @@ import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspens
 import { throwUnsent } from "../../port/suspensions/suspension-records.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
+import { canonicalJson } from "../../util/canonical-json.js";
 import { sha256 } from "../../util/text.js";
 import type { CodeExecutor } from "../code-executor.js";
 import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";

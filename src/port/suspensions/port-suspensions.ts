@@ -1,6 +1,6 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { canonicalJson, definitionHash } from "../../catalog/safety/canonical-json.js";
+import { definitionHash } from "../../catalog/safety/canonical-json.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { type AuthError, afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
@@ -17,6 +17,7 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { isRefusedState } from "../../protocol/input-rounds.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
+import { canonicalJson } from "../../util/canonical-json.js";
 import type { Fields } from "../../util/json.js";
 import type { SuspensionNews } from "../events.js";
 import type { PortCore } from "../port-core.js";

@@ -1,6 +1,6 @@
 /** The hash of arguments does not depend on their order, nor on how they were written. */
 import { expect, it } from "vitest";
-import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import { canonicalJson } from "../../util/canonical-json.js";
 import { AuditChain } from "./open-audit.js";
 
 it.each<Record<string, unknown>>([

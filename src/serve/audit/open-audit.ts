@@ -1,10 +1,11 @@
 /** The audit log of a gateway: one chained line for every request, in a file, for a callback, or both. */
 
 import { hash, randomBytes } from "node:crypto";
-import { canonicalJson, definitionText } from "../../catalog/safety/canonical-json.js";
+import { definitionText } from "../../catalog/safety/canonical-json.js";
 import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { callSafely } from "../../util/callbacks.js";
+import { canonicalJson } from "../../util/canonical-json.js";
 import { isRecord, parseJson } from "../../util/json.js";
 import {
   ARGUMENTS_PURPOSE,

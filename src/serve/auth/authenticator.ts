@@ -1,9 +1,8 @@
 /** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { singleFlight } from "../../auth/obtain-once.js";
-import type { HttpClient } from "../../transports/server-transport.js";
+import { singleFlight } from "../../util/concurrency.js";
 import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
-import { createFetchJson, createIssuer, type Issuer } from "./issuer.js";
+import { createFetchJson, createIssuer, type Issuer, type OpenClient } from "./issuer.js";
 import { KeysUnavailable } from "./key-source.js";
 import {
   type AuthSettings,
@@ -18,7 +17,7 @@ export interface AuthContext {
   /** Reports a problem to the operator. Never contains a token. */
   readonly warn: (message: string) => void;
   /** The network client for requests to the issuer. @default the `fetch` of the runtime */
-  readonly http?: (() => Promise<HttpClient>) | undefined;
+  readonly http?: OpenClient;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: (() => number) | undefined;
 }

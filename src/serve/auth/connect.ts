@@ -1,8 +1,8 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
-import { singleParameter } from "../../auth/login-callback.js";
 import { AuthError, ConfigError } from "../../errors/toolport-error.js";
 import type { Port } from "../../port/port.js";
 import type { Store } from "../../state/store.js";
+import { singleParameter } from "../../util/text.js";
 import type { Seal } from "../replicas/seal.js";
 import { type Authenticator, messageOf } from "./authenticator.js";
 import type { AuthSettings } from "./read-auth-options.js";

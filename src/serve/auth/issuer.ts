@@ -3,7 +3,6 @@ import type { JSONWebKeySet } from "jose";
 import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
 import { canonicalHost, isLoopbackHost } from "../../transports/http/network/local-host.js";
 import { createFetchClient } from "../../transports/http/network/wire-client.js";
-import type { HttpClient } from "../../transports/server-transport.js";
 import { isRecord, parseJson } from "../../util/json.js";
 import { fixedKeys, type KeySource, type RemoteKeys, remoteKeys } from "./key-source.js";
 import type { AuthSettings } from "./read-auth-options.js";
@@ -87,17 +86,16 @@ function metadataUrls(issuer: string): URL[] {
 /** Sends a request and returns the status and the parsed body (undefined if it is not JSON). */
 type FetchJson = (url: URL, init?: RequestInit) => Promise<{ status: number; body: unknown }>;
 
+type HttpClient = Parameters<typeof createGuardedFetch>[0];
+
+/** The network client, with the proxy settings of the port. Undefined: the `fetch` of the runtime. */
+export type OpenClient = (() => Promise<HttpClient>) | undefined;
+
 const MAX_BYTES = 512 * 1024;
 const TIMEOUT_MS = 5_000;
 
-/**
- * @param http the network client, with the proxy settings of the port. Default: the `fetch` of the runtime
- * @param signal aborts every request
- */
-export function createFetchJson(
-  http: (() => Promise<HttpClient>) | undefined,
-  signal: AbortSignal,
-): FetchJson {
+/** @param signal aborts every request */
+export function createFetchJson(http: OpenClient, signal: AbortSignal): FetchJson {
   let client: Promise<HttpClient> | undefined;
   return async (url, init = {}) => {
     // The operator configured the issuer, and its metadata names the other addresses: private hosts are allowed, plain http is not.

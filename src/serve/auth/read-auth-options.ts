@@ -7,8 +7,8 @@ import {
   readFunction,
   readObject,
   readText,
+  readWebAddress,
 } from "../../config/option-table.js";
-import { readWebAddress } from "../../config/read-oauth.js";
 import { isRecord } from "../../util/json.js";
 import {
   type ConnectClient,

@@ -1,9 +1,10 @@
 /** The login of a user at the issuer, with the gateway as a client: code flow with PKCE, `state` and `nonce`. */
 
 import { hash } from "node:crypto";
-import { readCode, singleParameter } from "../../auth/login-callback.js";
+import { readCode } from "../../auth/login-callback.js";
 import { checkLoginPage } from "../../transports/http/credentials/checked-provider.js";
 import { isRecord } from "../../util/json.js";
+import { singleParameter } from "../../util/text.js";
 import type { ConnectClient } from "./auth-options.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";
 import type { AuthSettings } from "./read-auth-options.js";

@@ -1,7 +1,7 @@
 /** What a client brings to a request: its capabilities, and how it gets questions, log messages and progress. */
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { ServerQuestion, SessionHooks } from "../../protocol/session-hooks.js";
+import type { SessionHooks } from "../../protocol/session-hooks.js";
 import type { Fields } from "../../util/json.js";
 import {
   type AskClient,
@@ -51,7 +51,7 @@ export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
 /** Sends the question to a legacy client on the stream of its request. */
 export async function askOnStream(
   context: RequestContext,
-  { method, params, onProgress }: ServerQuestion,
+  { method, params, onProgress }: Parameters<AskClient>[0],
   signal: AbortSignal,
 ): Promise<Fields> {
   const { exchange, parts, client, user } = context;

@@ -5,7 +5,6 @@
  * that no replica runs it a second time. A client that sends the state again gets what its first request got.
  */
 import { hash } from "node:crypto";
-import { canonicalJson } from "../../catalog/safety/canonical-json.js";
 import {
   HeldRecord,
   isAbandoned,
@@ -14,6 +13,7 @@ import {
   withLease,
 } from "../../port/suspensions/held-record.js";
 import type { Store } from "../../state/store.js";
+import { canonicalJson } from "../../util/canonical-json.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import type { AuditOutcome } from "../audit/audit-event.js";
 import { badState, Fault, type FaultInit, INTERNAL_ERROR, storeAway, toFault } from "../faults.js";

@@ -1,5 +1,4 @@
 /** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
@@ -12,6 +11,7 @@ import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hoo
 import { withClientNames } from "../calls/client-names.js";
 import { decideCall, decideFallback, refusalNow } from "../calls/decide-call.js";
 import { callOwnTool, findForCall } from "../calls/own-tools.js";
+import type { ToolEntry } from "../lists/list-entries.js";
 import { type AskClient, capabilityKeyOf, onlyQuestions } from "../message.js";
 import {
   FailedRequest,
@@ -128,7 +128,7 @@ async function decideAndRun(
 async function runDecided(
   outer: RequestContext,
   context: RequestContext,
-  entry: CatalogEntry,
+  entry: ToolEntry,
 ): Promise<ToolResult> {
   const { user, request, exchange } = context;
   const { port } = user;
@@ -153,7 +153,7 @@ async function runDecided(
   };
   const { result } = await port.run(entry, args, options, {
     hooks,
-    aroundFallback: (next) => async (call) => next(await decideFallback(context, call, decided.isApproved)),
+    admitFallback: (call) => decideFallback(context, call, decided.isApproved),
   });
   return (await withClientNames(
     context,

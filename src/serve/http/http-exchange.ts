@@ -1,5 +1,5 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
-import type { DeadlineClock, TimedRequest } from "../../protocol/pending-request.js";
+import type { DeadlineClock } from "../../protocol/pending-request.js";
 import type { Fields } from "../../util/json.js";
 import { INTERNAL_ERROR } from "../faults.js";
 import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
@@ -39,7 +39,7 @@ export function acceptsStream(request: HttpRequest): boolean {
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
 }
 
-export class HttpExchange implements Exchange, TimedRequest {
+export class HttpExchange implements Exchange {
   slot = -1;
   readonly isBackground = true;
   readonly #abort = new AbortController();

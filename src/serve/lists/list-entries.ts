@@ -1,5 +1,4 @@
 /** The entries of the lists of a port, ready to be sent. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
 import type { Port } from "../../port/port.js";
 import { type Fields, isRecord } from "../../util/json.js";
@@ -7,6 +6,9 @@ import { withHops } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 
 export type ListKey = "tools" | "prompts" | "resources" | "resourceTemplates";
+
+/** A tool of a server in the catalog of a port. */
+export type ToolEntry = NonNullable<ReturnType<Port["catalog"]["entry"]>>;
 
 /** One entry of a list, ready to be sent. */
 export interface ListEntry {
@@ -76,7 +78,7 @@ function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEnt
 }
 
 /** As the server sent it, with the public name, and with the texts that the catalog has cleaned or mapped. */
-function publicTool({ info, source }: CatalogEntry): Fields {
+function publicTool({ info, source }: ToolEntry): Fields {
   const { name, title, description, inputSchema, outputSchema, annotations } = info;
   return {
     ...source.raw,

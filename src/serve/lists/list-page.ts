@@ -1,7 +1,5 @@
 /** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
 
-import type { CacheOption } from "../../config/server-entry.js";
-import type { ConnectionState } from "../../connection/connection-state.js";
 import type { Port } from "../../port/port.js";
 import { isRecord } from "../../util/json.js";
 import { offersOwnTool } from "../calls/own-tools.js";
@@ -130,7 +128,7 @@ function listCache(port: Port, list: ListKey, isShared: boolean): CachePolicy {
   let isPublic = isShared;
   for (const { name, enabled, blocked, cache = port.parts.settings.cache } of port.configs()) {
     if (!enabled || blocked !== undefined) continue;
-    const isAway = isUnavailable(port.pool.peek(name)?.state);
+    const isAway = isUnavailable(port, name);
     const hint = listHint(port, name, list);
     if (hint === undefined && !isAway) continue;
     const keepMs = isAway || hint === undefined ? 0 : Math.min(hint.keepMs, limitOf(cache));
@@ -142,11 +140,12 @@ function listCache(port: Port, list: ListKey, isShared: boolean): CachePolicy {
   return { ttlMs, cacheScope: isPublic ? "public" : "private" };
 }
 
-const limitOf = (cache: CacheOption): number =>
+const limitOf = (cache: Port["parts"]["settings"]["cache"]): number =>
   cache === false ? 0 : cache === true ? Number.POSITIVE_INFINITY : cache.ttlMs;
 
 /** The server is down, is starting, or waits for a login. One that was closed because no client used it is none of these. */
-function isUnavailable(state: ConnectionState | undefined): boolean {
+function isUnavailable(port: Port, server: string): boolean {
+  const state = port.pool.peek(server)?.state;
   if (state === undefined || state.status === "idle" || state.status === "ready") return false;
   return state.status !== "closed" || state.by !== "idleness";
 }

@@ -1,12 +1,14 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
 import { secretsOf } from "../../config/known-secrets.js";
 import type { Users } from "../../port/users.js";
-import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { unrefTimer } from "../../util/timers.js";
-import { entriesOf, type ListEntry } from "../lists/list-entries.js";
+import { entriesOf, type ListEntry, type ListKey } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
+
+/** A list whose changes clients learn of. */
+export type ListName = Exclude<ListKey, "resourceTemplates">;
 
 /** Receives the news of one stream. */
 export interface FeedListener {

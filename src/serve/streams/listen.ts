@@ -1,5 +1,4 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
-import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js";
 import { isAtLeast } from "../calls/client-hooks.js";
@@ -18,7 +17,7 @@ import {
 } from "../request-context.js";
 import { notificationText, passedParams, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
-import { TASK_STATUS } from "./feeds.js";
+import { type ListName, TASK_STATUS } from "./feeds.js";
 
 const FILTERS = {
   tools: "toolsListChanged",
