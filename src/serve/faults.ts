@@ -56,16 +56,23 @@ export const badState = (): Fault =>
 export const badCursor = (): Fault => invalidParams("Invalid cursor");
 export const unknownTask = (): Fault => invalidParams("Unknown task");
 
+/** A request that failed in the gateway itself. @param failure what programs can read */
+export const internalFault = (
+  message: string,
+  failure: FailureData,
+  more?: Pick<FaultInit, "status" | "headers">,
+): Fault => new Fault({ code: INTERNAL_ERROR, message, data: failure, ...more });
+
+/** For a request that may be sent again after a second. */
+export const SOON = { "retry-after": "1" } as const;
+
 /** An answer could not be handed over to the replica that waits for it, or not be marked as used. It is safe to send it again: each is used once. */
 export const storeAway = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message:
-      "The store of the gateway cannot be reached, so the answer may not have been delivered. Send it again",
-    data: { code: "UNAVAILABLE", retryable: true, outcome: "unknown" },
-    status: 503,
-    headers: { "retry-after": "1" },
-  });
+  internalFault(
+    "The store of the gateway cannot be reached, so the answer may not have been delivered. Send it again",
+    { code: "UNAVAILABLE", retryable: true, outcome: "unknown" },
+    { status: 503, headers: SOON },
+  );
 
 /** Modern clients get a 404 for an unknown method. */
 export const unknownMethod = (method: string, era: Era): Fault =>

@@ -6,7 +6,8 @@ import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { callSafely } from "../../util/callbacks.js";
 import { canonicalJson } from "../../util/canonical-json.js";
-import { isRecord, parseJson } from "../../util/json.js";
+import { oncePerObject } from "../../util/concurrency.js";
+import { type Fields, isRecord, parseJson } from "../../util/json.js";
 import {
   ARGUMENTS_PURPOSE,
   type AuditEntry,
@@ -187,7 +188,7 @@ export class AuditChain {
   #seq = 0;
   #prev = "";
   /** Definitions are listed once and called often: a hash for each call moves "echo call → stdio". */
-  readonly #definitions = new WeakMap<object, string>();
+  readonly #hashOf = oncePerObject((definition: Fields) => hash("sha256", definitionText(definition), "hex"));
 
   constructor({ mac, replica, includeArguments }: ChainOptions) {
     this.#mac = mac;
@@ -254,14 +255,6 @@ export class AuditChain {
     this.#prev = this.#mac(LINE_PURPOSE, line);
     this.#seq++;
     return `${line.slice(0, -1)},"mac":"${this.#prev}"}\n`;
-  }
-
-  #hashOf(definition: Readonly<Record<string, unknown>>): string {
-    const known = this.#definitions.get(definition);
-    if (known !== undefined) return known;
-    const definitionHash = hash("sha256", definitionText(definition), "hex");
-    this.#definitions.set(definition, definitionHash);
-    return definitionHash;
   }
 }
 

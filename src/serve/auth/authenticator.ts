@@ -1,9 +1,16 @@
 /** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
 import { hash, timingSafeEqual } from "node:crypto";
+import { BoundedMap } from "../../util/collections.js";
 import { singleFlight } from "../../util/concurrency.js";
 import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
-import { createFetchJson, createIssuer, type Issuer, type OpenClient } from "./issuer.js";
-import { KeysUnavailable } from "./key-source.js";
+import {
+  createFetchJson,
+  createIssuer,
+  type Issuer,
+  KeysUnavailable,
+  messageOf,
+  type OpenClient,
+} from "./issuer.js";
 import {
   type AuthSettings,
   type GatewayAddresses,
@@ -182,9 +189,6 @@ function checkByUser({ settings, now, warn, challenges }: CheckParts): Authentic
 const hasScopes = (granted: readonly string[], { scopes }: AuthSettings): boolean =>
   scopes.every((scope) => granted.includes(scope));
 
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : "unknown error";
-
 /** Without the `url` of the gateway, challenges name no metadata. */
 function createChallenges({ addresses, scopes }: Pick<AuthSettings, "addresses" | "scopes">) {
   const scope = scopes.join(" ");
@@ -259,13 +263,13 @@ interface Entry {
   /** Milliseconds since 1970. */
   readonly until: number;
   /** When the entry was moved to the end. */
-  movedAt: number;
+  readonly movedAt: number;
 }
 
 /** By the SHA-256 of the token: a heap dump contains no usable token. */
 export class VerifiedTokens {
   /** The least recently used is the first, to the second. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new BoundedMap<string, Entry>(MAX_ENTRIES);
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -280,13 +284,11 @@ export class VerifiedTokens {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const now = this.#now();
-    const isOver = entry.until <= now;
-    if (isOver || now - entry.movedAt >= MOVE_MS) {
+    if (entry.until <= now) {
       this.#entries.delete(key);
-      if (isOver) return undefined;
-      entry.movedAt = now;
-      this.#entries.set(key, entry);
+      return undefined;
     }
+    if (now - entry.movedAt >= MOVE_MS) this.#entries.set(key, { ...entry, movedAt: now });
     return entry.identity;
   }
 
@@ -295,8 +297,5 @@ export class VerifiedTokens {
     const now = this.#now();
     const until = Math.min(identity.expiresAt ?? Number.POSITIVE_INFINITY, now + MAX_AGE_MS);
     this.#entries.set(key, { identity, until, movedAt: now });
-    if (this.#entries.size <= MAX_ENTRIES) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 }

@@ -3,9 +3,11 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { AuthError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
+import type { JsonSchema } from "../../model/tool-info.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import { readParamHeaders } from "../../protocol/param-headers.js";
+import { oncePerObject } from "../../util/concurrency.js";
 import { type Fields, isRecord, toRecord } from "../../util/json.js";
 import { decodeHeaderText } from "../../util/text.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
@@ -280,20 +282,16 @@ function resultFields({ content, structuredContent, isError, _meta }: ToolResult
 
 const unknownTool = (name: string): Fault => invalidParams(`Unknown tool: ${name.slice(0, 200)}`);
 
-/** By the schema of the tool. */
-const declaredHeaders = new WeakMap<object, Exclude<ReturnType<typeof readParamHeaders>, string>>();
+/** Read once for each schema. */
+const declaredHeaders = oncePerObject((schema: JsonSchema) => {
+  const headers = readParamHeaders(schema);
+  return typeof headers === "string" ? [] : headers;
+});
 
 /** Throws `-32020` if a header is missing or differs from the body. The body decides what is sent. */
 function checkParamHeaders({ client, exchange }: RequestContext, { info }: ToolEntry, args: Fields): void {
   if (client.era !== "modern" || exchange.header === undefined) return;
-  const { inputSchema } = info;
-  let headers = declaredHeaders.get(inputSchema);
-  if (headers === undefined) {
-    const read = readParamHeaders(inputSchema);
-    headers = typeof read === "string" ? [] : read;
-    declaredHeaders.set(inputSchema, headers);
-  }
-  for (const { path, header } of headers) {
+  for (const { path, header } of declaredHeaders(info.inputSchema)) {
     const value = path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args);
     if (value === undefined || value === null || typeof value === "object") continue;
     const given = exchange.header(header.toLowerCase())?.trim();

@@ -9,9 +9,9 @@ import type { Fields } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { Refusal } from "../faults.js";
 import { resourceNames, type ToolEntry } from "../lists/list-entries.js";
-import type { Policy, PolicyRequest } from "../policy/policy.js";
+import type { PolicyRequest } from "../policy/policy.js";
 import { FailedRequest, failureOf, type RequestContext, type RequestFacts } from "../request-context.js";
-import { refusalOfRead, refusalOfUri } from "./check-read.js";
+import { areShown, refusalOfRead, refusalOfUri } from "./check-read.js";
 
 /**
  * Whether a gateway offers an own tool. With a policy only those are that show a user nothing that it does not allow: search and call,
@@ -47,7 +47,7 @@ export function callOwnTool(
   if (policy !== undefined) {
     if (kind === undefined) return undefined;
     if (kind === "artifact") return withOutcome(readArtifact(context, name, args));
-    if (kind === "ruled") return callUnder(context, policy, name, args);
+    if (kind === "ruled") return callUnder(context, name, args);
   }
   const calling = own.call(name, args, { signal });
   return calling && withOutcome(calling);
@@ -59,14 +59,9 @@ async function withOutcome(calling: Promise<ToolResult>): Promise<OwnAnswer> {
 }
 
 /** Calls a tool that reads something of a server, which is in the audit log too. */
-async function callUnder(
-  context: RequestContext,
-  policy: Policy,
-  name: string,
-  args: Fields,
-): Promise<OwnAnswer> {
+async function callUnder(context: RequestContext, name: string, args: Fields): Promise<OwnAnswer> {
   let server: string | undefined;
-  const rules = itemRules(context, policy, (item) => {
+  const rules = itemRules(context, (item) => {
     server = item.server;
   });
   const { own } = context.user.port;
@@ -99,21 +94,17 @@ async function readArtifact(context: RequestContext, name: string, args: Fields)
 }
 
 /** What the policy lets the client see and read. @param onRead called before the policy decides about one thing */
-function itemRules(context: RequestContext, policy: Policy, onRead: (item: OwnToolItem) => void): ItemRules {
-  const { principal, scopes } = context.client;
+function itemRules(context: RequestContext, onRead: (item: OwnToolItem) => void): ItemRules {
   return {
-    async areShown(items) {
-      const decisions = await policy.decideAll(
+    areShown: (items) =>
+      areShown(
+        context,
         items.map((item) => ({
-          principal,
-          scopes,
           method: listMethod(item),
           server: item.server,
           ...("prompt" in item ? { prompt: item.prompt } : { uri: item.uri }),
         })),
-      );
-      return decisions.map(({ effect }) => effect !== "deny");
-    },
+      ),
     async check(item) {
       const { server } = item;
       onRead(item);
@@ -151,23 +142,18 @@ async function searchTools(context: RequestContext, args: Fields): Promise<ToolR
 
 /** For each tool: whether a list would show it to this user. */
 export async function visibleTools(
-  { parts, client }: Pick<RequestContext, "parts" | "client">,
+  context: Pick<RequestContext, "parts" | "client">,
   tools: readonly ToolInfo[],
 ): Promise<readonly boolean[]> {
-  const { principal, scopes } = client;
-  const offered = tools.map((tool) => parts.offers(principal, tool));
-  if (parts.policy === undefined) return offered;
-  const decisions = await parts.policy.decideAll(
-    tools.map(({ server, sourceName, name }) => ({
-      principal,
-      scopes,
-      method: "tools/list",
-      server,
-      tool: sourceName,
-      publicName: name,
-    })),
-  );
-  return offered.map((isOffered, index) => isOffered && decisions[index]!.effect !== "deny");
+  const { parts, client } = context;
+  const entries = tools.map(({ server, sourceName: tool, name: publicName }) => ({
+    method: "tools/list",
+    server,
+    tool,
+    publicName,
+  }));
+  const isShown = await areShown(context, entries);
+  return tools.map((tool, index) => isShown[index]! && parts.offers(client.principal, tool));
 }
 
 /** Some of them may be hidden. */

@@ -3,7 +3,7 @@ import { StateError } from "../../errors/toolport-error.js";
 import { TokenBucket } from "../../util/concurrency.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
-import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
+import { INTERNAL_ERROR, internalFault, storeAway } from "../faults.js";
 import { type ClientResponse, RESERVED_META } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
@@ -113,12 +113,9 @@ export class Questions {
     } catch (error) {
       if (replica === this.#mailbox.replica) return;
       if (StateError.isInstance(error)) throw storeAway();
-      throw new Fault({
-        code: INTERNAL_ERROR,
-        message: "The call that asked this question is gone, and its outcome is unknown",
-        data: { code: "CLOSED", retryable: false, outcome: "unknown", cause: String(error) },
-        status: 500,
-      });
+      const failure = { code: "CLOSED", retryable: false, outcome: "unknown", cause: String(error) };
+      const message = "The call that asked this question is gone, and its outcome is unknown";
+      throw internalFault(message, failure, { status: 500 });
     }
   }
 

@@ -16,7 +16,7 @@ import type { Store } from "../../state/store.js";
 import { canonicalJson } from "../../util/canonical-json.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import type { AuditOutcome } from "../audit/audit-event.js";
-import { badState, Fault, type FaultInit, INTERNAL_ERROR, storeAway, toFault } from "../faults.js";
+import { badState, Fault, type FaultInit, internalFault, SOON, storeAway, toFault } from "../faults.js";
 import type { ClientRequest, GatewayClient } from "../message.js";
 import {
   type CallOutcome,
@@ -255,18 +255,14 @@ function throwStoreAway(): never {
 
 /** The replica that ran the call is gone, or could not save the result. The call is never repeated. */
 const lostOutcome = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message:
-      "The call was sent, and its result was lost, so its outcome is unknown. Find out whether the tool ran before you call it again",
-    data: { code: "OUTCOME_UNKNOWN", retryable: false, outcome: "unknown" },
-  });
+  internalFault(
+    "The call was sent, and its result was lost, so its outcome is unknown. Find out whether the tool ran before you call it again",
+    { code: "OUTCOME_UNKNOWN", retryable: false, outcome: "unknown" },
+  );
 
 const tooManyApprovals = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message: "Too many approved calls of one user. Nothing was sent: try again later",
-    data: { code: "FULL", retryable: true, outcome: "unsent" },
-    status: 429,
-    headers: { "retry-after": "1" },
-  });
+  internalFault(
+    "Too many approved calls of one user. Nothing was sent: try again later",
+    { code: "FULL", retryable: true, outcome: "unsent" },
+    { status: 429, headers: SOON },
+  );

@@ -4,7 +4,7 @@
  */
 import { StateError } from "../../errors/toolport-error.js";
 import { type Fields, isRecord } from "../../util/json.js";
-import { badState, Fault, storeAway, toFault } from "../faults.js";
+import { badState, Fault, internalFault, storeAway, toFault } from "../faults.js";
 import type { AskClient } from "../message.js";
 import { MessageError } from "../replicas/mailbox.js";
 import {
@@ -131,14 +131,10 @@ export async function answerParked(
 
 /** The replica that had the call is gone, so its outcome is unknown. It is never repeated. */
 const lost = (error: unknown): Fault =>
-  new Fault({
-    code: -32603,
-    message: "The replica that waited for this answer is gone; the outcome of the call is unknown",
-    data: {
-      code: error instanceof MessageError ? error.code : "CLOSED",
-      retryable: false,
-      outcome: "unknown",
-    },
+  internalFault("The replica that waited for this answer is gone; the outcome of the call is unknown", {
+    code: error instanceof MessageError ? error.code : "CLOSED",
+    retryable: false,
+    outcome: "unknown",
   });
 
 async function answerForOther(

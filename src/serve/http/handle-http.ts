@@ -7,7 +7,7 @@ import { decodeHeaderText } from "../../util/text.js";
 import { pause } from "../../util/timers.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
-import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_REQUEST, internalFault, SOON } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
@@ -390,20 +390,17 @@ export class HttpEndpoint {
   }
 }
 
-const refuseClosing = (reply: HttpReply): void =>
-  refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
+const refuseClosing = (reply: HttpReply): void => refuse(reply, 503, "The gateway is shutting down", SOON);
 
 function httpFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!StateError.isInstance(error))
     return new Fault({ code: INTERNAL_ERROR, message: "Internal error", status: 500 });
-  return new Fault({
-    code: INTERNAL_ERROR,
-    message: "The store of the gateway cannot be reached. Send the request again",
-    data: { code: error.code, retryable: true, outcome: "unknown" },
-    status: 503,
-    headers: { "retry-after": "1" },
-  });
+  return internalFault(
+    "The store of the gateway cannot be reached. Send the request again",
+    { code: error.code, retryable: true, outcome: "unknown" },
+    { status: 503, headers: SOON },
+  );
 }
 
 /** A request of a legacy session that can be cancelled. */

@@ -2,6 +2,7 @@
 
 import type { Port } from "../../port/port.js";
 import { isRecord } from "../../util/json.js";
+import { areShown } from "../calls/check-read.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
 import type { RequestContext } from "../request-context.js";
@@ -79,32 +80,28 @@ function firstAfter(entries: readonly ListEntry[], after: string | undefined): n
 
 /** The entries that filters and the policy leave. */
 async function visibleEntries(
-  { parts, user, client, request }: RequestContext,
+  context: RequestContext,
   list: ListKey,
   entries: readonly ListEntry[],
 ): Promise<readonly ListEntry[]> {
-  const { principal, scopes } = client;
-  const offered =
-    list === "tools"
-      ? entries.filter(({ server, source, name }) => {
-          if (server === "") return parts.code !== undefined || offersOwnTool({ parts, user }, name);
-          const info = user.port.catalog.entry(name)?.info;
-          // The tool that begins a login is no tool of the server.
-          return parts.offers(principal, info ?? { server, name, sourceName: source, inputSchema: {} });
-        })
-      : entries;
+  const { parts, user, client, request } = context;
+  const isOffered = ({ server, source, name }: ListEntry): boolean => {
+    if (list !== "tools") return true;
+    if (server === "") return parts.code !== undefined || offersOwnTool(context, name);
+    const info = user.port.catalog.entry(name)?.info;
+    // The tool that begins a login is no tool of the server.
+    return parts.offers(client.principal, info ?? { server, name, sourceName: source, inputSchema: {} });
+  };
+  const offered = entries.filter(isOffered);
   if (parts.policy === undefined) return offered;
-  const decisions = await parts.policy.decideAll(
-    offered.map(({ server, source, name }) => ({
-      principal,
-      scopes,
-      method: request.method,
-      server,
-      [FIELDS[list]]: source,
-      publicName: name,
-    })),
-  );
-  return offered.filter(({ server }, index) => server === "" || decisions[index]!.effect !== "deny");
+  const asked = offered.map(({ server, source, name }) => ({
+    method: request.method,
+    server,
+    [FIELDS[list]]: source,
+    publicName: name,
+  }));
+  const isShown = await areShown(context, asked);
+  return offered.filter(({ server }, index) => server === "" || isShown[index]);
 }
 
 /** How the policy calls what a list contains. */

@@ -1,7 +1,7 @@
 /** An outside engine as a policy: OPA, Cedar or a function. It fails closed. */
 import { mapConcurrently } from "../../util/concurrency.js";
 import { withDeadline } from "../../util/timers.js";
-import { ALLOW, type Policy, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
+import { ALLOW, andThen, type Policy, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
 import type { PolicyEffect } from "./policy-document.js";
 import { readingsOf } from "./resource-uri.js";
 
@@ -71,94 +71,85 @@ export function enginePolicy(
       return failed(new TypeError('Expected true, false, "allow", "deny", "approve" or { effect }'));
     return request.method.endsWith("/list") ? decision : { ...decision, readsArguments: true };
   };
-  const limited = <Answer>(answer: PromiseLike<Answer>, context: LazyContext): Promise<Answer> => {
+
+  /** Asks with limited time. Stays synchronous if the engine does. */
+  function ask<Result>(
+    call: (context: PolicyContext) => unknown,
+    onAnswer: (answer: unknown) => Result,
+    onFailure: (cause: unknown) => Result,
+  ): Result | Promise<Result> {
+    // Created only for an engine that uses it.
+    let controller: AbortController | undefined;
+    const context = {
+      get signal() {
+        controller ??= new AbortController();
+        return controller.signal;
+      },
+    };
     const onTimeout = () => {
       const error = new Error(`No answer in ${timeoutMs} ms`);
-      context.abort(error);
+      controller?.abort(error);
       return error;
     };
-    return withDeadline(Promise.resolve(answer), { timeoutMs, onTimeout });
-  };
-
-  const decideOne = (request: PolicyRequest): PolicyDecision | Promise<PolicyDecision> => {
-    const context = new LazyContext();
     try {
-      const answer = decide(request, context);
-      if (!isThenable(answer)) return read(answer, request);
-      return limited(answer, context).then((settled) => read(settled, request), failed);
+      const answer = call(context);
+      if (!isThenable(answer)) return onAnswer(answer);
+      return withDeadline(Promise.resolve(answer), { timeoutMs, onTimeout }).then(onAnswer, onFailure);
     } catch (error) {
-      return failed(error);
+      return onFailure(error);
     }
-  };
-  const allFailed = (requests: readonly PolicyRequest[], cause: unknown): PolicyDecision[] => {
-    const decision = failed(cause);
-    return requests.map(() => decision);
-  };
-  const readAll = (answers: unknown, requests: readonly PolicyRequest[]): PolicyDecision[] =>
-    Array.isArray(answers) && answers.length === requests.length
-      ? requests.map((request, index) => read(answers[index], request))
-      : allFailed(requests, new TypeError(`Expected an array of ${requests.length} answers`));
+  }
 
-  const decideList = (requests: readonly PolicyRequest[]) => {
+  const decideOne = (request: PolicyRequest) =>
+    ask(
+      (context) => decide(request, context),
+      (answer) => read(answer, request),
+      failed,
+    );
+  const decideList = (requests: readonly PolicyRequest[]): Decisions => {
     if (decideAll === undefined) return decideInTurn(decideOne, requests);
-    const context = new LazyContext();
-    try {
-      const answers = decideAll(requests, context);
-      if (!isThenable(answers)) return readAll(answers, requests);
-      return limited(answers, context).then(
-        (settled) => readAll(settled, requests),
-        (cause) => allFailed(requests, cause),
-      );
-    } catch (error) {
-      return allFailed(requests, error);
-    }
+    const allFailed = (cause: unknown): readonly PolicyDecision[] => {
+      const decision = failed(cause);
+      return requests.map(() => decision);
+    };
+    return ask(
+      (context) => decideAll(requests, context),
+      (answers) =>
+        Array.isArray(answers) && answers.length === requests.length
+          ? requests.map((request, index) => read(answers[index], request))
+          : allFailed(new TypeError(`Expected an array of ${requests.length} answers`)),
+      allFailed,
+    );
   };
 
   return {
     decide(request) {
       const readings = readingsOf(request);
       if (readings.length === 1) return decideOne(readings[0]!);
-      const decisions = decideInTurn(decideOne, readings);
-      return decisions instanceof Promise
-        ? decisions.then((late) => late.reduce(stricter))
-        : decisions.reduce(stricter);
+      return andThen(decideInTurn(decideOne, readings), (each) => each.reduce(stricter));
     },
     decideAll(requests) {
       const readings = requests.map(readingsOf);
-      const decisions = decideList(readings.flat());
-      const join = (each: readonly PolicyDecision[]) => {
+      return andThen(decideList(readings.flat()), (each) => {
         let next = 0;
         return readings.map(({ length }) => {
           next += length;
           return each.slice(next - length, next).reduce(stricter);
         });
-      };
-      return decisions instanceof Promise ? decisions.then(join) : join(decisions);
+      });
     },
     onChange: () => () => {},
     close() {},
   };
 }
 
-/** Creates the signal only for an engine that uses it. */
-class LazyContext implements PolicyContext {
-  #controller: AbortController | undefined;
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
-  }
-
-  abort(reason: unknown): void {
-    this.#controller?.abort(reason);
-  }
-}
+type Decisions = readonly PolicyDecision[] | Promise<readonly PolicyDecision[]>;
 
 /** Stays synchronous as long as the engine does. */
 function decideInTurn(
   decide: (request: PolicyRequest) => PolicyDecision | Promise<PolicyDecision>,
   requests: readonly PolicyRequest[],
-): readonly PolicyDecision[] | Promise<readonly PolicyDecision[]> {
+): Decisions {
   const decisions: PolicyDecision[] = [];
   for (const [index, request] of requests.entries()) {
     const decision = decide(request);

@@ -84,6 +84,12 @@ export function stricter(before: PolicyDecision | undefined, decision: PolicyDec
   return readsArguments && chosen.readsArguments !== true ? { ...chosen, readsArguments } : chosen;
 }
 
+/** Goes on without a promise if there is none to wait for. */
+export const andThen = <Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> => (value instanceof Promise ? value.then(next) : next(value));
+
 /** A policy whose rules do not change. */
 export const fixedPolicy = (decide: (request: PolicyRequest) => PolicyDecision): Policy => ({
   decide,

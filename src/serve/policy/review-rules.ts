@@ -1,11 +1,13 @@
 /** Finds rules of a policy that can never apply: unknown servers, public names, unknown tools and arguments, rules behind others. */
 import { ConfigIssues, type ConfigPath } from "../../config/option-table.js";
 import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { Port } from "../../port/port.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { isRecord } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { compileText, readPointer } from "./argument-conditions.js";
-import type { PolicyOption } from "./create-policy.js";
+import { type PolicyOption, rulesIn } from "./create-policy.js";
 import type { Policy, ReadRules } from "./policy.js";
 import type { PolicyDocument, PolicyRule, TextPattern } from "./policy-document.js";
 import { readPattern } from "./resource-uri.js";
@@ -15,13 +17,6 @@ export interface RuleFindings {
   /** A gateway does not start with them. */
   readonly errors: readonly ConfigIssue[];
   readonly warnings: readonly ConfigIssue[];
-}
-
-/** A tool as its server lists it. */
-export interface ReviewedTool {
-  readonly server: string;
-  readonly sourceName: string;
-  readonly inputSchema: unknown;
 }
 
 /** Between the name of a server and the name of its tool, in the name that clients see. */
@@ -75,7 +70,7 @@ export function reviewRules(
 function reviewTools(
   { document, locate }: ReadRules,
   servers: readonly string[],
-  { listed, tools }: { readonly listed: ReadonlySet<string>; readonly tools: readonly ReviewedTool[] },
+  { listed, tools }: { readonly listed: ReadonlySet<string>; readonly tools: readonly ToolInfo[] },
 ): readonly ConfigIssue[] {
   const warnings = new ConfigIssues("policy", locate);
   document.rules.forEach((rule, index) => {
@@ -179,13 +174,7 @@ function coversText(earlier: TextPattern | undefined, later: TextPattern | undef
   );
 }
 
-interface ReviewedPort {
-  readonly catalog: {
-    snapshot(): { readonly tools: readonly ReviewedTool[] };
-    knows(server: string): boolean;
-  };
-  configs(): readonly { readonly name: string }[];
-}
+type ReviewedPort = Pick<Port, "catalog" | "configs">;
 
 export class RuleReview {
   readonly #policies: readonly Policy[];
@@ -197,8 +186,7 @@ export class RuleReview {
 
   /** @throws ConfigError if a rule names a server that does not exist, or a tool by its public name */
   constructor(option: PolicyOption | undefined, plain: ReviewedPort, logger: Pick<Logger, "warn">) {
-    const parts = (option === undefined ? [] : [option].flat()) as readonly Partial<Policy>[];
-    this.#policies = parts.filter((part): part is Policy => typeof part?.source === "function");
+    this.#policies = rulesIn(option);
     this.#plain = plain;
     this.#logger = logger;
     const servers = this.#servers();
