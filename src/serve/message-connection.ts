@@ -90,10 +90,8 @@ export class MessageConnection {
     try {
       client = this.#clientOf(request);
     } catch (error) {
-      await recordUnserved(this.#parts, { principal: this.#principal }, [request], {
-        error,
-        signal: this.#closed.signal,
-      });
+      const cause = { error, signal: this.#closed.signal };
+      await recordUnserved(this.#parts, { principal: this.#principal }, [request], cause);
       if (!(error instanceof Fault)) throw error;
       return this.#write(errorText(request.id, error));
     }
@@ -141,8 +139,7 @@ export class MessageConnection {
   }
 
   #ask(method: string, params: Fields | undefined, signal: AbortSignal) {
-    const send = (text: string) => this.#write(text);
-    return this.#parts.questions.ask(this.#principal, { method, params, send }, signal);
+    return this.#parts.questions.ask(this.#principal, { method, params, send: this.#write }, signal);
   }
 
   #hold(key: string, signal: AbortSignal): OpenStream {
@@ -188,7 +185,7 @@ export class MessageConnection {
     }
     const stop = openLegacyFeed(this.#parts, user, {
       client: () => this.#legacyClient(),
-      send: (text) => this.#write(text),
+      send: this.#write,
       usesReplicas: false,
     });
     this.#stopFeed = () => {

@@ -15,10 +15,7 @@ export interface ClientRequest {
   readonly params: Fields;
 }
 
-export interface ClientNotification {
-  readonly method: string;
-  readonly params: Fields;
-}
+export type ClientNotification = Omit<ClientRequest, "id">;
 
 /** The answer of a client to a request of a server. */
 export interface ClientResponse {

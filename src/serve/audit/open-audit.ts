@@ -48,19 +48,7 @@ export interface AuditOptions {
 /** A file, a callback, or both with more options. */
 export type AuditOption = string | ((event: AuditEvent) => unknown) | AuditOptions;
 
-export interface Audit {
-  /**
-   * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
-   * effect. Rejects on abort, and when the log is closed: nothing may run then, as it would have no line.
-   */
-  space(signal?: AbortSignal): Promise<void> | undefined;
-  /** Adds one line. Never throws. */
-  record(entry: AuditEntry): void;
-  /** Waits until everything is written. Rejects if it cannot be. */
-  flush(): Promise<void>;
-  /** Ends the chain and closes the file. Lines that cannot be written are reported to the logger. */
-  close(): Promise<void>;
-}
+export type Audit = Awaited<ReturnType<typeof openAudit>>;
 
 const BATCH_MS = 5;
 const DEFAULT_FSYNC_MS = 1_000;
@@ -74,7 +62,7 @@ const DEFAULT_BUFFER_BYTES = 16 * 2 ** 20;
 export async function openAudit(
   option: AuditOption,
   { mac, replica, logger }: { mac: AuditMac; replica: string; logger: Pick<Logger, "warn"> },
-): Promise<Audit> {
+) {
   const {
     file: path,
     onEvent,
@@ -126,18 +114,23 @@ export async function openAudit(
   add(last?.isCut === true ? `\n${first}` : first);
 
   return {
-    space: (signal) => file?.space(signal),
-    record(entry) {
+    /**
+     * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
+     * effect. Rejects on abort, and when the log is closed: nothing may run then, as it would have no line.
+     */
+    space: (signal?: AbortSignal): Promise<void> | undefined => file?.space(signal),
+    /** Adds one line. Never throws. */
+    record(entry: AuditEntry): void {
       if (isClosed) return;
       // A line that is not written must not be in the chain: the next one would contain its hash.
-      if (file?.isStuck === true) {
-        if (lost++ > 0) return;
-        return warn("The disk of the audit log fails; requests are only counted until it can be written");
-      }
-      add(lineOf(entry));
+      if (file?.isStuck !== true) return add(lineOf(entry));
+      if (lost++ === 0)
+        warn("The disk of the audit log fails; requests are only counted until it can be written");
     },
-    flush: async () => file?.flush(),
-    async close() {
+    /** Waits until everything is written. Rejects if it cannot be. */
+    flush: async (): Promise<void> => file?.flush(),
+    /** Ends the chain and closes the file. Lines that cannot be written are reported to the logger. */
+    async close(): Promise<void> {
       if (isClosed) return;
       isClosed = true;
       if (lost > 0) add(chain.lost(lost));
@@ -171,18 +164,11 @@ const MAX_TEXT = 512;
 /** Longer arguments are cut, so that a client does not decide how long a line is. */
 const MAX_ARGUMENTS = 4_096;
 
-interface ChainOptions {
-  readonly mac: AuditMac;
-  /** Named in the id of the chain. */
-  readonly replica: string;
-  /** Write the arguments, not only their hash. */
-  readonly includeArguments: boolean;
-}
-
 type LineFields = { readonly [Key in keyof AuditEvent]?: AuditEvent[Key] | undefined };
 
 export class AuditChain {
   readonly #mac: AuditMac;
+  /** Write the arguments, not only their hash. */
   readonly #includeArguments: boolean;
   readonly #id: string;
   #seq = 0;
@@ -190,7 +176,12 @@ export class AuditChain {
   /** Definitions are listed once and called often: a hash for each call moves "echo call → stdio". */
   readonly #hashOf = oncePerObject((definition: Fields) => hash("sha256", definitionText(definition), "hex"));
 
-  constructor({ mac, replica, includeArguments }: ChainOptions) {
+  /** @param options the replica is named in the id of the chain */
+  constructor({
+    mac,
+    replica,
+    includeArguments,
+  }: { mac: AuditMac; replica: string; includeArguments: boolean }) {
     this.#mac = mac;
     this.#includeArguments = includeArguments;
     this.#id = `${short(replica)}-${randomBytes(6).toString("hex")}`;

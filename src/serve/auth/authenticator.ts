@@ -34,27 +34,15 @@ export interface HeaderReader {
   get(name: string): string | null | undefined;
 }
 
-export interface Authenticator {
-  readonly settings: AuthSettings;
-  /** For the login of the connect page; undefined without `auth.issuer`. */
-  readonly issuer: Issuer | undefined;
-  /**
-   * Who sent a request. Returns no promise if the token was verified before, or if there is nothing to verify. Never rejects.
-   *
-   * @param request creates the request for `auth.verify`; called only if it is needed
-   */
-  authenticate(
-    headers: HeaderReader,
-    request: () => Request,
-  ): Identity | Rejection | Promise<Identity | Rejection>;
-  /** The metadata document (JSON) if the path is that of RFC 9728; else undefined. Answer GET with it, from any origin. */
-  metadata(pathname: string): string | undefined;
-  /** Aborts open requests to the issuer. */
-  close(): void;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 type Outcome = Identity | Rejection;
-type Authenticate = Authenticator["authenticate"];
+/**
+ * Who sent a request. Returns no promise if the token was verified before, or if there is nothing to verify. Never rejects.
+ *
+ * @param request creates the request for `auth.verify`; called only if it is needed
+ */
+type Authenticate = (headers: HeaderReader, request: () => Request) => Outcome | Promise<Outcome>;
 
 const MAX_TOKEN_LENGTH = 16_384;
 /** When to ask again after an own check failed. */
@@ -71,7 +59,7 @@ const RETRY_MS = 1_000;
  * if (isRejection(outcome)) return new Response(outcome.body, outcome);
  * ```
  */
-export function createAuthenticator(options: GatewayUserOptions, context: AuthContext): Authenticator {
+export function createAuthenticator(options: GatewayUserOptions, context: AuthContext) {
   const settings = readAuthOptions(options);
   const { addresses, scopes, issuer: name } = settings;
   const closed = new AbortController();
@@ -82,10 +70,14 @@ export function createAuthenticator(options: GatewayUserOptions, context: AuthCo
   const document = addresses && protectedResourceMetadata(addresses, { issuer: name, scopes });
   return {
     settings,
+    /** For the login of the connect page; undefined without `auth.issuer`. */
     issuer,
     authenticate: CHECKS[settings.mode](parts),
-    metadata: (path) => (addresses !== undefined && isMetadataPath(path, addresses) ? document : undefined),
-    close: () => closed.abort(),
+    /** The metadata document (JSON) if the path is that of RFC 9728; else undefined. Answer GET with it, from any origin. */
+    metadata: (path: string): string | undefined =>
+      addresses !== undefined && isMetadataPath(path, addresses) ? document : undefined,
+    /** Aborts open requests to the issuer. */
+    close: (): void => closed.abort(),
   };
 }
 
@@ -106,18 +98,16 @@ const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authe
 
 const LOCAL_USER: Identity = { principal: undefined, scopes: [] };
 
-function bearerOf(header: string | null | undefined): string | undefined {
-  // Two headers are joined by a comma, and match no longer.
-  const found = /^bearer +([!-+\--~]+) *$/i.exec(header ?? "");
-  return found?.[1];
-}
+/** Two headers are joined by a comma, and match no longer. */
+const bearerOf = (headers: HeaderReader): string | undefined =>
+  /^bearer +([!-+\--~]+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
 
 function checkToken({ settings, challenges }: CheckParts): Authenticate {
   const digest = (text: string) => hash("sha256", text, "buffer");
   const expected = digest(settings.token ?? "");
   const wrong = challenges.invalid("The token is not the token of this gateway");
   return (headers) => {
-    const token = bearerOf(headers.get("authorization"));
+    const token = bearerOf(headers);
     if (token === undefined) return challenges.missing;
     // Hashes have equal length, so the comparison takes constant time.
     return timingSafeEqual(digest(token), expected) ? LOCAL_USER : wrong;
@@ -151,7 +141,7 @@ function checkJwt({ settings, issuer, now, warn, challenges }: CheckParts): Auth
   }
 
   return (headers) => {
-    const token = bearerOf(headers.get("authorization"));
+    const token = bearerOf(headers);
     if (token === undefined) return challenges.missing;
     if (token.length > MAX_TOKEN_LENGTH) return challenges.invalid("The token is too long");
     const key = VerifiedTokens.keyOf(token);

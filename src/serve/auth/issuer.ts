@@ -20,14 +20,7 @@ export interface IssuerMetadata {
   readonly authorization_response_iss_parameter_supported?: boolean;
 }
 
-export interface Issuer {
-  /** As in `iss`. */
-  readonly name: string;
-  readonly keys: KeySource;
-  readonly fetchJson: FetchJson;
-  /** @throws Error if the issuer cannot be reached, or if the metadata is of another issuer */
-  metadata(): Promise<IssuerMetadata>;
-}
+export type Issuer = ReturnType<typeof createIssuer>;
 
 /** How long metadata is used. */
 const METADATA_MS = 600_000;
@@ -36,8 +29,9 @@ export function createIssuer(
   name: string,
   { jwks }: Pick<AuthSettings, "jwks">,
   { fetchJson, ...context }: IssuerContext & { readonly fetchJson: FetchJson },
-): Issuer {
+) {
   let known: { readonly at: number; readonly value: Promise<IssuerMetadata> } | undefined;
+  /** @throws Error if the issuer cannot be reached, or if the metadata is of another issuer */
   const metadata = (): Promise<IssuerMetadata> => {
     const now = context.now();
     if (known !== undefined && now - known.at < METADATA_MS) return known.value;

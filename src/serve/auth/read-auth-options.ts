@@ -23,25 +23,21 @@ export interface AuthSettings {
   readonly mode: "off" | "token" | "verify" | "jwt";
   /** Undefined: the gateway does not know its own address. */
   readonly addresses: GatewayAddresses | undefined;
-  readonly token: string | undefined;
-  readonly verify: GatewayAuth["verify"] | undefined;
-  readonly issuer: string | undefined;
+  readonly token?: string | undefined;
+  readonly verify?: GatewayAuth["verify"] | undefined;
+  readonly issuer?: string | undefined;
   readonly audiences: readonly string[];
   /** A URL, keys, or undefined: discover the URL. */
-  readonly jwks: string | JSONWebKeySet | undefined;
+  readonly jwks?: string | JSONWebKeySet | undefined;
   readonly algorithms: readonly string[];
   readonly scopes: readonly string[];
-  readonly connect: ConnectClient | undefined;
+  readonly connect?: ConnectClient | undefined;
   readonly principal: NonNullable<GatewayUserOptions["principal"]>;
   readonly identify: GatewayUserOptions["identify"];
 }
 
-const KNOWN = [
-  ...["issuer", "audience", "jwks", "algorithms", "scopes", "verify", "token", "connect"],
-] as const satisfies readonly (keyof GatewayAuth)[];
-
 /** Options that say something only together with `issuer`. */
-const OF_ISSUER = ["audience", "jwks", "algorithms", "connect"] as const;
+const OF_ISSUER = ["audience", "jwks", "algorithms", "connect"] as const satisfies (keyof GatewayAuth)[];
 
 const MIN_TOKEN_LENGTH = 32;
 
@@ -91,20 +87,10 @@ function readAuth(reader: EntryReader): EntryReader | undefined {
 
 type Fields = Omit<AuthSettings, "addresses" | "principal" | "identify">;
 
-const OFF: Fields = {
-  mode: "off",
-  token: undefined,
-  verify: undefined,
-  issuer: undefined,
-  audiences: [],
-  jwks: undefined,
-  algorithms: [],
-  scopes: [],
-  connect: undefined,
-};
+const OFF: Fields = { mode: "off", audiences: [], algorithms: [], scopes: [] };
 
 function readFields(reader: EntryReader, addresses: GatewayAddresses | undefined): Fields {
-  reader.rejectUnknown(KNOWN);
+  reader.rejectUnknown(["issuer", "scopes", "verify", "token", ...OF_ISSUER]);
   const issuer = readIssuer(reader);
   const verify = readFunction<NonNullable<GatewayAuth["verify"]>>(reader, "verify");
   const token = readToken(reader);

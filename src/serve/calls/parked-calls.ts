@@ -53,14 +53,9 @@ export class InterruptibleCall<Result> {
     const early = key === undefined ? undefined : this.#early[key];
     if (isRecord(early)) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
       const question: Question = { method, params, answer: resolve, isOpen: () => !signal.aborted };
-      const onAbort = () => {
-        const index = this.#questions.indexOf(question);
-        if (index >= 0) this.#questions.splice(index, 1);
-        reject(signal.reason);
-      };
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       this.#questions.push(question);
       this.#wake?.();
     });
@@ -74,9 +69,9 @@ export class InterruptibleCall<Result> {
   /** Waits for the next question or the end. One caller at a time. */
   async next(): Promise<CallStep<Result>> {
     for (;;) {
-      if (this.#questions.length > 0) {
+      if (this.#questions.some((question) => question.isOpen())) {
         await pause(GATHER_MS);
-        return { questions: named(this.#questions.splice(0)) };
+        return { questions: named(this.#questions.splice(0).filter((question) => question.isOpen())) };
       }
       if (this.#end !== undefined) return this.#end;
       await new Promise<void>((resolve) => {

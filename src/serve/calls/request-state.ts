@@ -168,7 +168,8 @@ export async function runOnce(
   const answers = hashOf(canonicalJson(request.params["inputResponses"] ?? null));
   const held = await mark(context, marks, { key, answers, expiresAt: expiresAt + SPARE_MS });
   if (held === undefined) return repeat(context, marks, { key, answers });
-  const mayKeep = (json: string) => json.length <= MAX_KEPT_CHARS && parts.users.mayKeep(user, json.length);
+  const mayKeep = (json: string) =>
+    json.length <= MAX_KEPT_CHARS && parts.users.mayWrite(user.principal, "keptChars", json.length);
   let end: CallEnd = { outcome: "error" };
   try {
     const handled = await run();
@@ -195,7 +196,7 @@ async function mark(
   marks: RecordAccess<UsedState>,
   { key, answers, expiresAt }: { key: string; answers: string; expiresAt: number },
 ): Promise<HeldRecord<UsedState> | undefined> {
-  if (!parts.users.mayMark(user)) {
+  if (!parts.users.mayWrite(user.principal, "mark")) {
     if ((await marks.read(key).catch(throwStoreAway)) !== undefined) return undefined;
     throw tooManyApprovals();
   }

@@ -5,7 +5,13 @@
 import { type Fields, isRecord } from "../../util/json.js";
 import { resultOf } from "../calls/parked-calls.js";
 import { invalidParams } from "../faults.js";
-import { type AskClient, type ClientNotification, type RequestId, reportsRoots } from "../message.js";
+import {
+  type AskClient,
+  type ClientNotification,
+  type ClientUser,
+  type RequestId,
+  reportsRoots,
+} from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
 import type { EventStream } from "./event-stream.js";
@@ -38,7 +44,11 @@ export class ClientNotices {
   }
 
   /** Takes a notification of a session. Ignores all others. */
-  async take({ method, params }: ClientNotification, session: OpenedSession, user: User): Promise<void> {
+  async take(
+    { method, params }: ClientNotification,
+    session: OpenedSession,
+    user: ClientUser,
+  ): Promise<void> {
     const { notes, questions } = this.#parts;
     if (method === "notifications/roots/list_changed") {
       if (!reportsRoots(session.capabilities) || !this.#mayNote(user)) return;
@@ -67,8 +77,8 @@ export class ClientNotices {
     this.#stop();
   }
 
-  #mayNote({ principal }: User): boolean {
-    return this.#parts.users.mayNote(principal);
+  #mayNote({ principal }: ClientUser): boolean {
+    return this.#parts.users.mayWrite(principal, "note");
   }
 
   #rootsChanged(session: string, { p: principal, k: capabilityKey }: Fields): void {
@@ -85,8 +95,4 @@ export class ClientNotices {
       return resultOf(await this.#parts.questions.ask(principal, question, signal));
     };
   }
-}
-
-interface User {
-  readonly principal: string | undefined;
 }

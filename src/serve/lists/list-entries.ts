@@ -37,26 +37,27 @@ export async function entriesOf(
   return withSignIn(port, ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)));
 }
 
-const tools = new WeakMap<object, readonly ListEntry[]>();
-
 /** Built once for each snapshot of the catalog. */
 function toolEntries(port: Port): readonly ListEntry[] {
   const snapshot = port.catalog.snapshot();
-  const known = tools.get(snapshot);
-  if (known !== undefined) return known;
-  const order = serverOrder(port);
-  const own = ownEntries(port, port.own.shown({ servers: undefined, all: false, isWanted: () => true }));
-  const deferred = port.own.deferred();
-  const listed = snapshot.tools
-    .filter((info) => isForModel(info) && !deferred.has(info))
-    .flatMap((info) => {
-      const { server, name, sourceName: source } = info;
-      return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
-    });
-  const entries = sorted([...own, ...listed]);
-  tools.set(snapshot, entries);
+  let entries = toolsBySnapshot.get(snapshot);
+  if (entries === undefined) {
+    const order = serverOrder(port);
+    const own = ownEntries(port, port.own.shown({ servers: undefined, all: false, isWanted: () => true }));
+    const deferred = port.own.deferred();
+    const listed = snapshot.tools
+      .filter((info) => isForModel(info) && !deferred.has(info))
+      .flatMap((info) => {
+        const { server, name, sourceName: source } = info;
+        return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
+      });
+    entries = sorted([...own, ...listed]);
+    toolsBySnapshot.set(snapshot, entries);
+  }
   return entries;
 }
+
+const toolsBySnapshot = new WeakMap<object, readonly ListEntry[]>();
 
 function ownEntries(port: Port, infos: readonly ToolInfo[]): readonly ListEntry[] {
   const order = serverOrder(port);
@@ -102,15 +103,13 @@ function toListedSchema(schema: JsonSchema): JsonSchema {
   if (!Array.isArray(required) || !required.every((name) => typeof name === "string"))
     delete listed["required"];
   if (isRecord(properties)) {
-    const members = Object.entries(properties).map(([name, member]) => [name, toListedMember(member)]);
+    const members = Object.entries(properties).map(([name, member]) => {
+      if (isRecord(member)) return [name, member];
+      return [name, member === false ? { not: {} } : {}];
+    });
     listed["properties"] = Object.fromEntries(members);
   } else delete listed["properties"];
   return listed;
-}
-
-function toListedMember(member: unknown): Fields {
-  if (isRecord(member)) return member;
-  return member === false ? { not: {} } : {};
 }
 
 function promptEntries(port: Port): readonly ListEntry[] {
@@ -158,25 +157,24 @@ export async function resourceNames(
   // The scan may withhold a resource, which is known once the list is.
   if (needsLists || servers.length > 1 || port.parts.settings.scan !== undefined)
     await Promise.all([port.need("resources", wait), port.need("resourceTemplates", wait)]);
-  return knownNames(port, servers);
-}
-
-const knownByItems = new WeakMap<object, ResourceNames>();
-
-function knownNames(port: Port, servers: readonly string[]): ResourceNames {
-  const { catalog } = port;
-  const listed = catalog.items("resources");
-  const templates = catalog.items("resourceTemplates");
-  const known = knownByItems.get(listed);
-  if (known !== undefined) return known;
-  const names = new ResourceNames({
-    servers,
-    resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
-    templates: templates.map(({ server, item }) => ({ server, uriTemplate: item["uriTemplate"] as string })),
-  });
-  knownByItems.set(listed, names);
+  const listed = port.catalog.items("resources");
+  let names = namesByItems.get(listed);
+  if (names === undefined) {
+    const templates = port.catalog.items("resourceTemplates");
+    names = new ResourceNames({
+      servers,
+      resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
+      templates: templates.map(({ server, item }) => ({
+        server,
+        uriTemplate: item["uriTemplate"] as string,
+      })),
+    });
+    namesByItems.set(listed, names);
+  }
   return names;
 }
+
+const namesByItems = new WeakMap<object, ResourceNames>();
 
 const serverOrder = (port: Port): ReadonlyMap<string, number> =>
   new Map(port.configs().map(({ name }, index) => [name, index]));

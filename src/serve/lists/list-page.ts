@@ -65,14 +65,13 @@ function pageJson(page: readonly ListEntry[]): Json {
   return json;
 }
 
-/** The index of the first entry whose key comes after another one. */
+/** The index of the first entry whose key comes after another one. Entries are sorted by their keys. */
 function firstAfter(entries: readonly ListEntry[], after: string | undefined): number {
-  if (after === undefined) return 0;
   let low = 0;
-  let high = entries.length;
+  let high = after === undefined ? 0 : entries.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (entries[middle]!.key > after) high = middle;
+    if (entries[middle]!.key > after!) high = middle;
     else low = middle + 1;
   }
   return low;
@@ -147,24 +146,13 @@ function isUnavailable(port: Port, server: string): boolean {
   return state.status !== "closed" || state.by !== "idleness";
 }
 
-/** What a client may do with a list. */
-interface ListHint {
-  /** When the list was read (epoch milliseconds). */
-  readonly readAt: number;
-  /** How long the list may be kept from then on. */
-  readonly keepMs: number;
-  /** Other users may have it. */
-  readonly isPublic: boolean;
-}
+/** When the list was read (epoch milliseconds), how long it may be kept from then on, and whether other users may have it. */
+type ListHint = Readonly<Record<"readAt" | "keepMs", number>> & { readonly isPublic: boolean };
 
 const NOT_KEPT: ListHint = { readAt: 0, keepMs: 0, isPublic: false };
 
 /** Undefined if the server has no such list. */
-function listHint(
-  { catalog, lists }: Pick<Port, "catalog" | "lists">,
-  server: string,
-  list: ListKey,
-): ListHint | undefined {
+function listHint({ catalog, lists }: Port, server: string, list: ListKey): ListHint | undefined {
   const read = catalog.keptOf(server)?.reads[list];
   if (read === undefined) return NOT_KEPT;
   const { readAt, keepMs, isPublic } = read;

@@ -70,8 +70,7 @@ export class Feeds {
         if (!PASSED_ON.has(method)) return;
         const feed = this.#feeds.get(principal);
         if (feed === undefined || (method === PAGE_DONE && !this.#knowsPage(feed.user, params))) return;
-        for (const listener of feed.listeners)
-          if (listener.showsServer?.(server) !== false) listener.passOn?.({ server, method, params });
+        for (const listener of listenersTo(feed, server)) listener.passOn?.({ server, method, params });
       }),
     ];
   }
@@ -112,8 +111,7 @@ export class Feeds {
     const config = feed.user.port.pool.configOf(server);
     if (config === undefined) return;
     const shown = passedParams(secretsOf(config).redactData(params) as Fields);
-    for (const listener of feed.listeners)
-      if (listener.showsServer?.(server) !== false) listener.log?.(shown);
+    for (const listener of listenersTo(feed, server)) listener.log?.(shown);
   }
 
   /** Adds a stream of a user. Returns a function that removes it. */
@@ -224,6 +222,10 @@ export class Feeds {
     for (const list of lists) for (const listener of feed.listeners) listener.listChanged(list);
   }
 }
+
+/** Those whose client may see something of the server. */
+const listenersTo = ({ listeners }: UserFeed, server: string): readonly FeedListener[] =>
+  [...listeners].filter((listener) => listener.showsServer?.(server) !== false);
 
 const isSame = (before: readonly ListEntry[], now: readonly ListEntry[]): boolean =>
   before === now ||
