@@ -4,7 +4,7 @@ import type { Port } from "../port/port.js";
 import { versionsOf } from "../protocol/era.js";
 import { type Fields, isRecord } from "../util/json.js";
 import { unrefTimer } from "../util/timers.js";
-import type { AuditEntry } from "./audit/audit-event.js";
+import type { AuditEntry } from "./audit/open-audit.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";

@@ -1,6 +1,6 @@
 /** Checks the lines of an audit log, and names the first that was changed, removed or moved. */
 import { isRecord, parseJson } from "../../util/json.js";
-import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./audit-event.js";
+import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./open-audit.js";
 
 /** What is wrong with a log. */
 export interface AuditProblem {

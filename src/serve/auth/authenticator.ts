@@ -2,7 +2,16 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { BoundedMap } from "../../util/collections.js";
 import { singleFlight } from "../../util/concurrency.js";
-import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
+import {
+  type AuthSettings,
+  type GatewayAddresses,
+  type GatewayUserOptions,
+  type Identity,
+  isMetadataPath,
+  type Rejection,
+  readAuthOptions,
+  type VerifiedUser,
+} from "./auth-options.js";
 import {
   createFetchJson,
   createIssuer,
@@ -11,12 +20,6 @@ import {
   messageOf,
   type OpenClient,
 } from "./issuer.js";
-import {
-  type AuthSettings,
-  type GatewayAddresses,
-  isMetadataPath,
-  readAuthOptions,
-} from "./read-auth-options.js";
 import { InvalidToken, verifyJwt } from "./verify-jwt.js";
 
 /** What an authenticator needs of its surroundings. */

@@ -4,9 +4,9 @@ import type { Port } from "../../port/port.js";
 import type { Store } from "../../state/store.js";
 import { singleParameter } from "../../util/text.js";
 import type { Seal } from "../replicas/seal.js";
+import type { AuthSettings } from "./auth-options.js";
 import type { Authenticator } from "./authenticator.js";
 import { messageOf } from "./issuer.js";
-import type { AuthSettings } from "./read-auth-options.js";
 import {
   cookieNameOf,
   createRelyingParty,

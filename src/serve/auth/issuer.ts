@@ -8,7 +8,7 @@ import { canonicalHost, isLoopbackHost } from "../../transports/http/network/loc
 import { createFetchClient } from "../../transports/http/network/wire-client.js";
 import { loadOnce } from "../../util/concurrency.js";
 import { isRecord, parseJson } from "../../util/json.js";
-import type { AuthSettings } from "./read-auth-options.js";
+import type { AuthSettings } from "./auth-options.js";
 
 /** The metadata that a gateway uses: RFC 8414, or OpenID Connect Discovery. */
 export interface IssuerMetadata {

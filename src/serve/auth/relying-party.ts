@@ -5,9 +5,8 @@ import { readCode } from "../../auth/login-callback.js";
 import { checkLoginPage } from "../../transports/http/credentials/checked-provider.js";
 import { isRecord } from "../../util/json.js";
 import { singleParameter } from "../../util/text.js";
-import type { ConnectClient } from "./auth-options.js";
+import type { AuthSettings, ConnectClient } from "./auth-options.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";
-import type { AuthSettings } from "./read-auth-options.js";
 import { verifyJwt } from "./verify-jwt.js";
 
 /** What the browser keeps, sealed, until it returns. */

@@ -15,7 +15,7 @@ import {
 import type { Store } from "../../state/store.js";
 import { canonicalJson } from "../../util/canonical-json.js";
 import { type Fields, isRecord } from "../../util/json.js";
-import type { AuditOutcome } from "../audit/audit-event.js";
+import type { AuditOutcome } from "../audit/open-audit.js";
 import { badState, Fault, type FaultInit, internalFault, SOON, storeAway, toFault } from "../faults.js";
 import type { ClientRequest, GatewayClient } from "../message.js";
 import {

@@ -9,8 +9,16 @@ import {
   type TextMatcher,
 } from "./argument-conditions.js";
 import { WHOLE_SERVER } from "./create-policy.js";
-import { ALLOW, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
-import type { PolicyDocument, PolicyRule, TextPattern, UserPattern } from "./policy-document.js";
+import {
+  ALLOW,
+  type PolicyDecision,
+  type PolicyDocument,
+  type PolicyRequest,
+  type PolicyRule,
+  stricter,
+  type TextPattern,
+  type UserPattern,
+} from "./policy.js";
 import { readingsOf } from "./resource-uri.js";
 
 /** Undefined: the rule has no such pattern. */

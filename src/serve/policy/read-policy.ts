@@ -7,13 +7,16 @@ import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import { compileRules } from "./compile-rules.js";
 import {
+  type ArgumentTest,
   fixedPolicy,
   type Policy,
   type PolicyDecision,
+  type PolicyDocument,
+  type PolicyEffect,
   type PolicyRequest,
+  type PolicyRule,
   type ReadRules,
 } from "./policy.js";
-import type { ArgumentTest, PolicyDocument, PolicyEffect, PolicyRule } from "./policy-document.js";
 import { readPattern } from "./resource-uri.js";
 
 const EFFECTS: readonly PolicyEffect[] = ["allow", "deny", "approve"];

@@ -8,8 +8,7 @@ import { isRecord } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { compileText, readPointer } from "./argument-conditions.js";
 import { type PolicyOption, rulesIn } from "./create-policy.js";
-import type { Policy, ReadRules } from "./policy.js";
-import type { PolicyDocument, PolicyRule, TextPattern } from "./policy-document.js";
+import type { Policy, PolicyDocument, PolicyRule, ReadRules, TextPattern } from "./policy.js";
 import { readPattern } from "./resource-uri.js";
 
 /** What is wrong with the rules of a policy. */
