@@ -292,3 +292,13 @@ export const legacyClient = (
   const { version, capabilities, capabilityKey, session, logLevel } = facts;
   return { principal, scopes, era: "legacy", version, capabilities, capabilityKey, session, logLevel };
 };
+
+/** What a legacy client says with its first request. */
+export function readHandshake({ protocolVersion, capabilities: declared }: Fields) {
+  const capabilities = isRecord(declared) ? declared : {};
+  return {
+    version: negotiateLegacy(protocolVersion),
+    capabilities,
+    capabilityKey: capabilityKeyOf(capabilities),
+  };
+}

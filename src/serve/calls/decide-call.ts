@@ -100,14 +100,8 @@ export async function decideFallback(
   const listed = user.port.catalog.find(server, tool)?.info;
   if (listed === undefined || !parts.offers(principal, listed)) return undefined;
   const { args } = call;
-  const decision = await parts.policy?.decide({
-    principal,
-    scopes,
-    method: "tools/call",
-    server,
-    tool,
-    args,
-  });
+  const method = "tools/call";
+  const decision = await parts.policy?.decide({ principal, scopes, method, server, tool, args });
   if (decision === undefined) return call;
   if (decision.effect !== "allow" && !(isApproved && decision.effect === "approve")) return undefined;
   return decision.readsArguments === true

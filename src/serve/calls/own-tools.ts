@@ -27,8 +27,8 @@ type ItemRules = Parameters<Port["own"]["callUnder"]>[0];
 /** A resource, a template or a prompt that an own tool shows or reads. */
 type OwnToolItem = Parameters<ItemRules["check"]>[0];
 
-/** The result of an own tool, and what the audit log says about it. */
-interface OwnAnswer {
+/** The result of a tool, and what the audit log says about it. */
+export interface OwnAnswer {
   readonly result: ToolResult;
   readonly facts: RequestFacts;
 }

@@ -10,7 +10,7 @@ import { askForLogin } from "../calls/ask-for-login.js";
 import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hooks.js";
 import { withClientNames } from "../calls/client-names.js";
 import { decideCall, decideFallback, refusalNow } from "../calls/decide-call.js";
-import { callOwnTool, findForCall } from "../calls/own-tools.js";
+import { callOwnTool, findForCall, type OwnAnswer } from "../calls/own-tools.js";
 import type { ToolEntry } from "../lists/list-entries.js";
 import { type AskClient, capabilityKeyOf, onlyQuestions } from "../message.js";
 import {
@@ -96,16 +96,11 @@ function innerContext(outer: RequestContext, { name, args, signal, answer }: Inn
   };
 }
 
-interface InnerAnswer {
-  readonly result: ToolResult;
-  readonly facts: RequestFacts;
-}
-
 async function decideAndRun(
   outer: RequestContext,
   context: RequestContext,
   { name, args, signal }: InnerCall,
-): Promise<InnerAnswer> {
+): Promise<OwnAnswer> {
   const { parts, user, client } = context;
   const { port } = user;
   // A tool may be gone, or hidden from the user, since the program began.
