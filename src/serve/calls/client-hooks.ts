@@ -14,7 +14,7 @@ import {
 } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
-import { resultOf } from "./parked-calls.js";
+import { cannotAsk, resultOf } from "./parked-calls.js";
 
 /** Legacy clients get messages from this level on until they choose one. */
 const DEFAULT_LEVEL = "info";
@@ -55,8 +55,7 @@ export async function askOnStream(
   signal: AbortSignal,
 ): Promise<Fields> {
   const { exchange, parts, client, user } = context;
-  if (exchange.ask === undefined)
-    throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
+  if (exchange.ask === undefined) throw cannotAsk();
   if (method === "elicitation/create") parts.feeds.showsPage(user, params);
   if (onProgress === undefined) return resultOf(await exchange.ask(method, params, signal));
   const { token, stop } = parts.questions.followProgress(client.principal, onProgress);

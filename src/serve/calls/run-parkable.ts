@@ -79,10 +79,11 @@ function park(
     letGo();
   };
   parts.parked.add(id, { open, questions, principal, onTaken });
-  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
-    const shown = shownParams(params);
-    return [key, { method, ...(shown !== undefined && { params: shown }) }];
-  });
+  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => [
+    key,
+    // JSON leaves undefined parameters out.
+    { method, params: shownParams(params) },
+  ]);
   const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
   return askInResult(context, round, {
     identity: open.parkable.identity,
@@ -112,13 +113,11 @@ export async function answerParked(
   const { parts, client, exchange } = context;
   if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
   const { principal, scopes } = client;
+  const body: ParkedAnswer = { answers, scopes };
+  const from = { principal, signal: exchange.signal };
   let reply: ParkedReply;
   try {
-    const body: ParkedAnswer = { answers, scopes };
-    reply = (await parts.mailbox.send(replica, id, body, {
-      principal,
-      signal: exchange.signal,
-    })) as ParkedReply;
+    reply = (await parts.mailbox.send(replica, id, body, from)) as ParkedReply;
   } catch (error) {
     if (StateError.isInstance(error)) throw storeAway();
     // The owner knows nothing of the call: it was answered before, or its time is over.

@@ -303,7 +303,8 @@ export class HttpEndpoint {
   /** As the session is now. */
   #clientOfSession(user: ClientUser, session: OpenedSession): GatewayClient {
     const { logLevel } = this.#parts.sessions.stateOf(session.key);
-    return legacyClient(user, { ...session, session: session.key, logLevel });
+    const { key, version, capabilities, capabilityKey } = session;
+    return legacyClient(user, { version, capabilities, capabilityKey, session: key, logLevel });
   }
 
   /** Throws 404 for an id that is not valid here, so that the client begins a new session. */
