@@ -62,11 +62,11 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
         const own = tool.definedBy === undefined ? tool : await ownTool(findTool, { ...sent, tool, patient });
         return next({ ...sent, tool: own, target: resolve(own), patient });
       };
-      const { admitFallback = (wanted) => wanted } = call;
+      const { admitFallback = (one) => one } = call;
       try {
         if (position === 0) return await ask(call);
-        const admitted = await admitFallback({ ...call, tool: { ...call.tool, server, sourceName } });
-        if (admitted !== undefined) return await ask(admitted);
+        const callOfServer = await admitFallback({ ...call, tool: { ...call.tool, server, sourceName } });
+        if (callOfServer !== undefined) return await ask(callOfServer);
       } catch (error) {
         if (error instanceof NotFound) errors.push(error.reason);
         else {

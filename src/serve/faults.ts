@@ -118,19 +118,14 @@ export function toFault(error: unknown, era: Era): Fault {
   if (failure instanceof ToolCallError && failure.rpcCode !== undefined && !isOfOneHop(failure.rpcCode))
     return serverFault(failure, failure.rpcCode, era);
   const isMissing = failure instanceof CatalogError && NOT_THERE.has(failure.code);
-  const isInvalid = failure.code === "INVALID_ARGUMENTS";
-  return new Fault({
-    code: isMissing || isInvalid ? INVALID_PARAMS : INTERNAL_ERROR,
-    message: failure.message,
-    data: failureData(failure),
-  });
+  const create = isMissing || failure.code === "INVALID_ARGUMENTS" ? invalidParams : internalFault;
+  return create(failure.message, failureData(failure));
 }
 
 function serverFault(failure: ToolCallError, code: number, era: Era): Fault {
   const message = failure.rpcMessage ?? failure.what;
   // Modern clients must not get the codes of earlier revisions.
-  if (era === "modern" && code === RESOURCE_NOT_FOUND)
-    return new Fault({ code: INVALID_PARAMS, message, data: failure.data });
+  if (era === "modern" && code === RESOURCE_NOT_FOUND) return invalidParams(message, failure.data);
   const status = era === "modern" && code === MISSING_CAPABILITY ? 400 : 200;
   return new Fault({ code, message, data: failure.data, status });
 }

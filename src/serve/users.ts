@@ -203,7 +203,7 @@ export class GatewayUsers {
     const { concurrency } = this.#limits;
     if (user.bucket?.take(1) === false) {
       const seconds = Math.ceil(Math.min(user.bucket.waitMs(1), MAX_RETRY_MS) / 1_000);
-      return new Excess("Too many requests of one user", { isRate: true, seconds });
+      return new Excess("Too many requests of one user", true, seconds);
     }
     if (user.active < concurrency) return undefined;
     return new Excess(`More than ${concurrency} requests of one user at the same time`);
@@ -307,17 +307,19 @@ export class GatewayUsers {
   }
 
   #of(principal: string | undefined): UserRecord {
-    const known = this.#users.get(principal);
-    if (known !== undefined) {
-      known.lastUsedAt = performance.now();
-      // Moves the user to the end of the order, not with every request: deleted places of a map live until a full collection.
-      if (known.lastUsedAt - known.movedAt > MOVE_MS) {
-        known.movedAt = known.lastUsedAt;
-        this.#users.delete(principal);
-        this.#users.set(principal, known);
-      }
-      return known;
+    const user = this.#users.get(principal);
+    if (user === undefined) return this.#create(principal);
+    user.lastUsedAt = performance.now();
+    // Moves the user to the end of the order, not with every request: deleted places of a map live until a full collection.
+    if (user.lastUsedAt - user.movedAt > MOVE_MS) {
+      user.movedAt = user.lastUsedAt;
+      this.#users.delete(principal);
+      this.#users.set(principal, user);
     }
+    return user;
+  }
+
+  #create(principal: string | undefined): UserRecord {
     if (this.#users.size >= this.#limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
     const now = performance.now();
     const user: UserRecord = {
@@ -370,13 +372,14 @@ export class GatewayUsers {
 const isIdle = ({ active, answers, streams }: UserRecord): boolean =>
   active === 0 && answers === 0 && streams === 0;
 
-/** The user has too many requests: in this time, or at once. */
+/** The user has too many requests: at once, or, with `isRate`, in this time. */
 class Excess extends Fault {
-  readonly isRate: boolean;
-
-  constructor(message: string, { isRate = false, seconds = 1 } = {}) {
+  constructor(
+    message: string,
+    readonly isRate = false,
+    seconds = 1,
+  ) {
     super({ code: INTERNAL_ERROR, message, status: 429, headers: { "retry-after": String(seconds) } });
-    this.isRate = isRate;
   }
 }
 

@@ -42,13 +42,13 @@ const LISTS = ["content", "contents", "messages"];
 
 /** A result with other URIs; itself if nothing changes. */
 function renameUris(result: Fields, rename: (uri: string) => string): Fields {
-  const changed = LISTS.flatMap((key) => {
+  const changes = LISTS.flatMap((key) => {
     const list = result[key];
     if (!Array.isArray(list)) return [];
     const renamed = list.map((item) => (isRecord(item) ? renameItem(item, rename) : item));
     return renamed.some((item, index) => item !== list[index]) ? [[key, renamed]] : [];
   });
-  return changed.length === 0 ? result : { ...result, ...Object.fromEntries(changed) };
+  return changes.length === 0 ? result : { ...result, ...Object.fromEntries(changes) };
 }
 
 /** Whether a result contains URIs that may have to be renamed. */

@@ -93,13 +93,13 @@ async function visibleEntries(
   };
   const offered = entries.filter(isOffered);
   if (parts.policy === undefined) return offered;
-  const asked = offered.map(({ server, source, name }) => ({
+  const requests = offered.map(({ server, source, name }) => ({
     method: request.method,
     server,
     [FIELDS[list]]: source,
     publicName: name,
   }));
-  const isShown = await areShown(context, asked);
+  const isShown = await areShown(context, requests);
   return offered.filter(({ server }, index) => server === "" || isShown[index]);
 }
 

@@ -11,22 +11,15 @@ import { type PolicyOption, rulesIn } from "./create-policy.js";
 import type { Policy, PolicyDocument, PolicyRule, ReadRules, TextPattern } from "./policy.js";
 import { readPattern } from "./resource-uri.js";
 
-/** What is wrong with the rules of a policy. */
-export interface RuleFindings {
-  /** A gateway does not start with them. */
-  readonly errors: readonly ConfigIssue[];
-  readonly warnings: readonly ConfigIssue[];
-}
-
 /** Between the name of a server and the name of its tool, in the name that clients see. */
 const SEPARATOR = "__";
 const WILDCARD = /[*?]/;
 
-/** What the names of the servers show. */
+/** What the names of the servers show: what is wrong with the rules. A gateway does not start with errors. */
 export function reviewRules(
   { document, knownServers, locate }: ReadRules,
   servers: readonly string[],
-): RuleFindings {
+): Readonly<Record<"errors" | "warnings", readonly ConfigIssue[]>> {
   const errors = new ConfigIssues("policy", locate);
   const warnings = new ConfigIssues("policy", locate);
   const known = [...new Set([...servers, ...knownServers])];
@@ -126,11 +119,10 @@ const ownerOf = (name: string, servers: readonly string[]): string | undefined =
 /** Undefined: a call may have others than those that are listed. */
 function argumentsOf(schema: unknown): readonly string[] | undefined {
   if (!isRecord(schema) || !isRecord(schema["properties"])) return undefined;
-  const others = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"].some(
-    (key) => schema[key] !== undefined,
-  );
-  const { additionalProperties = false } = schema;
-  return others || additionalProperties !== false ? undefined : Object.keys(schema["properties"]);
+  const others = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "additionalProperties"] as const;
+  // `additionalProperties: false` allows no other.
+  const isOpen = others.some((key) => schema[key] !== undefined && schema[key] !== false);
+  return isOpen ? undefined : Object.keys(schema["properties"]);
 }
 
 /** Whether requests for a resource may be allowed, by some user. */

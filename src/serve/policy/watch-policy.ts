@@ -66,9 +66,9 @@ export async function watchPolicy(
       if (!isForced && current === version) return warned === "";
       // Before the content is read: a change during the reading is then noticed later.
       version = current;
-      const changed = await readFile(options);
+      const next = await readFile(options);
       if (isClosed) return true;
-      rules = changed;
+      rules = next;
       warned = "";
       logger.info(`The policy ${file} was read again`);
       changes.emit("change", undefined);

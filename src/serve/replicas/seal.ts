@@ -46,13 +46,13 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
   /** A key for one purpose, so that a text cannot be used for another. */
   const subkey = (key: GatewayKey, info: string): KeyObject => {
     const byPurpose = subkeys(key);
-    let derived = byPurpose.get(info);
-    if (derived === undefined) {
+    let purposeKey = byPurpose.get(info);
+    if (purposeKey === undefined) {
       const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
-      derived = createSecretKey(Buffer.from(bytes));
-      byPurpose.set(info, derived);
+      purposeKey = createSecretKey(Buffer.from(bytes));
+      byPurpose.set(info, purposeKey);
     }
-    return derived;
+    return purposeKey;
   };
 
   const seal = (purpose: string, value: unknown): string => {
