@@ -1,4 +1,5 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
+import type { Progress } from "../../protocol/pending-request.js";
 import { isRecord } from "../../util/json.js";
 import { unknownTask } from "../faults.js";
 import { metaOf } from "../message.js";
@@ -10,10 +11,18 @@ import { visibleTools } from "./own-tools.js";
 import type { UserTask } from "./user-tasks.js";
 
 /** The progress of a call that may become a task: on the stream of the call, and then on the client's stream for news. */
-export type TaskProgress = NonNullable<ReturnType<typeof createTaskProgress>>;
+export interface TaskProgress {
+  /** Aborts when no more progress is wanted. */
+  readonly until: AbortSignal;
+  readonly report: (progress: Progress) => void;
+  /** The call is answered with a task. */
+  readonly becomesTask: (server: string) => void;
+  readonly stop: () => void;
+}
 
 /** Undefined unless a legacy client asks for a task and for its progress. */
-export function createTaskProgress({ user, client, parts, exchange, request }: RequestContext) {
+export function createTaskProgress(context: RequestContext): TaskProgress | undefined {
+  const { user, client, parts, exchange, request } = context;
   const progressToken = metaOf(request.params)?.["progressToken"];
   if (client.era !== "legacy" || !isRecord(request.params["task"])) return undefined;
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
@@ -21,7 +30,6 @@ export function createTaskProgress({ user, client, parts, exchange, request }: R
   /** The server of the task, after the answer. */
   let taskServer: string | undefined;
   return {
-    /** Aborts when no more progress is wanted. */
     until: end.signal,
     report: rising((progress): void => {
       if (end.signal.aborted) return;
@@ -33,11 +41,10 @@ export function createTaskProgress({ user, client, parts, exchange, request }: R
       const text = notificationText("notifications/progress", renameTasks(params, idOf));
       if (client.session !== undefined) parts.feeds.sendTo(user, client.session, text);
     }),
-    /** The call is answered with a task. */
-    becomesTask(server: string): void {
+    becomesTask: (server) => {
       taskServer = server;
     },
-    stop: (): void => end.abort(),
+    stop: () => end.abort(),
   };
 }
 
