@@ -13,10 +13,11 @@ import {
 } from "../transports/http/credentials/provider-authorization.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/http/network/wire-client.js";
+import { singleParameter } from "../util/text.js";
 import { openDpopSession } from "./access-tokens.js";
 import { findPending, hashState, type PendingAuthorization, readStartedLogin } from "./authorize.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";
-import { readCode, singleParameter, unknownLogin } from "./login-callback.js";
+import { readCode, unknownLogin } from "./login-callback.js";
 import { forgetRegistration } from "./oauth-client.js";
 import { authFailed, isClientError, issuerMismatch } from "./oauth-context.js";
 import { type TokenRecord, toTokenRecord } from "./token-records.js";

@@ -1,12 +1,7 @@
 /** The callback of a login: its parameters, which are never quoted because an attacker may control them, and its pages. */
 import type { AuthError } from "../errors/toolport-error.js";
+import { singleParameter } from "../util/text.js";
 import { authFailed } from "./oauth-context.js";
-
-/** The value of a parameter that is present exactly once and not empty. */
-export function singleParameter(params: URLSearchParams, name: string): string | undefined {
-  const values = params.getAll(name);
-  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
-}
 
 /** @throws AuthError if the callback reports an error or has no code */
 export function readCode(params: URLSearchParams): string {

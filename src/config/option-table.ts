@@ -2,6 +2,7 @@
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
 import { orMeant } from "../util/suggest.js";
+import { canParseUrl } from "../util/text.js";
 
 /** A place in a configuration: keys and indexes, starting at the map of servers. */
 export type ConfigPath = readonly (string | number)[];
@@ -359,4 +360,29 @@ export const readFunction = <Value>(reader: EntryReader, key: string): Value | u
 /** An option that is used as it is given; the module that uses it checks it. */
 export function readUnchecked<Value>(reader: EntryReader, key: string): Value | undefined {
   return reader.raw(key) as Value | undefined;
+}
+
+const THIS_MACHINE = ["localhost", "127.0.0.1", "[::1]"];
+
+/** An https URL; with `loopback`, also an http URL on this machine. */
+export function readWebAddress(
+  reader: EntryReader,
+  key: string,
+  { loopback = false, path = false }: { loopback?: boolean; path?: boolean } = {},
+): string | undefined {
+  const value = reader.raw(key);
+  if (value === undefined) return undefined;
+  const text = String(value);
+  if (!canParseUrl(text)) return reader.report(key, "must be an absolute URL");
+  const url = new URL(text);
+  const isLocal = loopback && url.protocol === "http:" && THIS_MACHINE.includes(url.hostname);
+  if (url.protocol !== "https:" && !isLocal) {
+    return reader.report(key, loopback ? "must be https, or http on this machine" : "must be https");
+  }
+  if (url.username !== "" || url.password !== "" || url.hash !== "") {
+    return reader.report(key, "must not contain a user name, a password or a fragment");
+  }
+  if (path && url.pathname === "/") return reader.report(key, "must have a path");
+  // Not normalised: authorization servers compare the text character by character.
+  return text;
 }

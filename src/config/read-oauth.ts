@@ -1,5 +1,4 @@
 /** The OAuth options of a server entry, and their reader. All are optional: most servers publish what they need. */
-import { canParseUrl } from "../util/text.js";
 import { SecretValue } from "./known-secrets.js";
 import {
   type EntryReader,
@@ -10,6 +9,7 @@ import {
   readObject,
   readText,
   readTexts,
+  readWebAddress,
 } from "./option-table.js";
 
 /** A text, or a function that is called each time the text is needed. Its result is never saved. */
@@ -106,8 +106,6 @@ const ENTERPRISE_OPTIONS = {
   idToken: { read: readTextSource, required: "is missing" },
 } as const satisfies OptionTable<EnterpriseAuthorization>;
 
-const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
-
 /** The field `oauth` of an HTTP server. */
 export function readOAuth(reader: EntryReader): OAuthConfig {
   const given = reader.raw("oauth");
@@ -130,29 +128,6 @@ function readTextSource(reader: EntryReader, key: string): OAuthOptions["asserti
   const value = reader.raw(key);
   if (typeof value === "function") return value as () => string | Promise<string>;
   return reader.text(key);
-}
-
-/** An https URL; with `loopback`, also an http URL on this machine. */
-export function readWebAddress(
-  reader: EntryReader,
-  key: string,
-  { loopback = false, path = false }: { loopback?: boolean; path?: boolean } = {},
-): string | undefined {
-  const value = reader.raw(key);
-  if (value === undefined) return undefined;
-  const text = String(value);
-  if (!canParseUrl(text)) return reader.report(key, "must be an absolute URL");
-  const url = new URL(text);
-  const isLocal = loopback && url.protocol === "http:" && LOOPBACK.includes(url.hostname);
-  if (url.protocol !== "https:" && !isLocal) {
-    return reader.report(key, loopback ? "must be https, or http on this machine" : "must be https");
-  }
-  if (url.username !== "" || url.password !== "" || url.hash !== "") {
-    return reader.report(key, "must not contain a user name, a password or a fragment");
-  }
-  if (path && url.pathname === "/") return reader.report(key, "must have a path");
-  // Not normalised: authorization servers compare the text character by character.
-  return text;
 }
 
 function readEnterprise(reader: EntryReader, key: string): EnterpriseAuthorization | undefined {

@@ -41,9 +41,6 @@ export interface FallbackParts {
   report: (error: unknown) => void;
 }
 
-/** Thrown by a step of the caller: this fallback server must not get the call. The next one is tried, and no error names this one. */
-export class ServerSkipped extends Error {}
-
 /**
  * Asks the servers in order until one answers; otherwise throws one error with all attempts. A result with `isError` is an
  * answer and never leads to a fallback.
@@ -71,12 +68,12 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
         const own = tool.definedBy === undefined ? tool : await ownTool(findTool, { ...sent, tool, patient });
         return next({ ...sent, tool: own, target: resolve(own), patient });
       };
-      const { aroundFallback = (inner) => inner } = call;
+      const { admitFallback = (one) => one } = call;
       try {
         if (position === 0) return await ask(call);
-        return await aroundFallback(ask)({ ...call, tool: { ...call.tool, server, sourceName } });
+        const callOfServer = await admitFallback({ ...call, tool: { ...call.tool, server, sourceName } });
+        if (callOfServer !== undefined) return await ask(callOfServer);
       } catch (error) {
-        if (error instanceof ServerSkipped) continue;
         if (error instanceof NotFound) errors.push(error.reason);
         else {
           rethrowUnlessFallbackHelps(error, { call: { ...call, tool }, fallback, position, report });

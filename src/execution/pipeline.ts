@@ -111,8 +111,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   const callServer = chain<ResolvedCall>(
     [
-      // Runs the steps below for each server, and `aroundFallback` of the caller around each fallback server: it may skip the server
-      // before anything is sent to it, or keep the arguments as they are.
+      // Runs the steps below for each server. `admitFallback` of the caller may skip a fallback server before anything is sent to it, or
+      // keep the arguments as they are.
       when(hasFallback, fallbackStep({ ...parts, resolve })),
       checkArgumentsStep(check), // against the schema of this server; adds the values of interceptors
       breakerStep,

@@ -201,10 +201,13 @@ export interface ToolCall {
    */
   readonly round?: CallerRound | undefined;
   /**
-   * A step of the caller around each fallback server, before anything is sent to it or it is even connected.
+   * The caller decides about each fallback server, before anything is sent to it or it is even connected. Resolves with the call as that
+   * server gets it; undefined: the next one is tried, and no error names this one.
    * @internal
    */
-  readonly aroundFallback?: CallStep | undefined;
+  readonly admitFallback?:
+    | ((call: ToolCall) => ToolCall | undefined | Promise<ToolCall | undefined>)
+    | undefined;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** All attempts so far, in order. */

@@ -1,4 +1,5 @@
 /** A tool as users and models see it. */
+import { oncePerObject } from "../util/concurrency.js";
 import { isRecord, jsonBytes } from "../util/json.js";
 
 /** One tool of one server. */
@@ -121,15 +122,5 @@ export const definitionText = (tool: ToolInfo): string => JSON.stringify(definit
 
 const definitionOf = ({ name, description, inputSchema }: ToolInfo) => ({ name, description, inputSchema });
 
-/** Listed tools never change, and users share them. */
-const sizes = new WeakMap<ToolInfo, number>();
-
-/** The size of {@link definitionText} in UTF-8. */
-export function definitionBytes(tool: ToolInfo): number {
-  let bytes = sizes.get(tool);
-  if (bytes === undefined) {
-    bytes = jsonBytes(definitionOf(tool));
-    sizes.set(tool, bytes);
-  }
-  return bytes;
-}
+/** The size of {@link definitionText} in UTF-8. Listed tools never change, and users share them. */
+export const definitionBytes = oncePerObject((tool: ToolInfo) => jsonBytes(definitionOf(tool)));

@@ -11,7 +11,7 @@ import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { CallEvent } from "../execution/listeners.js";
 import type { CallSuspension } from "../execution/suspend/call-suspension.js";
 import type { TaskRecord } from "../execution/tasks/task-record.js";
-import type { AnyCallOptions, CallAnswer, CallerRound, CallStep } from "../execution/tool-call.js";
+import type { AnyCallOptions, CallAnswer, CallerRound, ToolCall } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -31,7 +31,7 @@ export interface CallRound {
   readonly task?: TaskRecord | undefined;
   readonly hooks?: SessionHooks | undefined;
   readonly round?: CallerRound | undefined;
-  readonly aroundFallback?: CallStep | undefined;
+  readonly admitFallback?: ToolCall["admitFallback"];
 }
 
 /** Counts of one process. */

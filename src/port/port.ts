@@ -216,7 +216,7 @@ export class Port extends PortCore {
       suspension: own?.suspension,
       hooks: own?.hooks,
       round: own?.round,
-      aroundFallback: own?.aroundFallback,
+      admitFallback: own?.admitFallback,
       principal: this.principal?.name,
       attempts,
       startedAt,

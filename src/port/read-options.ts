@@ -27,11 +27,11 @@ import {
   readTexts,
   readTimeLimit,
   readUnchecked,
+  readWebAddress,
   type SettingsOf,
   SIZE,
 } from "../config/option-table.js";
 import { parseServers } from "../config/parse-servers.js";
-import { readWebAddress } from "../config/read-oauth.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { FailurePredicate } from "../config/server-entry.js";
 import { ConfigError } from "../errors/toolport-error.js";

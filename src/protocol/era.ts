@@ -20,6 +20,10 @@ export const LEGACY_VERSIONS = [
   "2024-10-07",
 ] as const;
 
+/** Newest first. */
+export const versionsOf = (era: Era): readonly string[] =>
+  era === "modern" ? MODERN_VERSIONS : LEGACY_VERSIONS;
+
 /** Revisions are dates, so comparing the strings orders them. */
 export const isModernVersion = (version: string): boolean =>
   version >= MODERN_VERSIONS[MODERN_VERSIONS.length - 1]!;

@@ -1,14 +1,14 @@
 /** Finds the handler of a request, and turns its end into a response. Requests about the gateway itself are answered here. */
 import { isLogLevel } from "../model/log-levels.js";
 import type { Port } from "../port/port.js";
-import { type Era, MODERN_VERSIONS } from "../protocol/era.js";
+import { versionsOf } from "../protocol/era.js";
 import { type Fields, isRecord } from "../util/json.js";
 import { unrefTimer } from "../util/timers.js";
-import type { AuditEntry } from "./audit/audit-event.js";
+import type { AuditEntry } from "./audit/open-audit.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";
-import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
+import { type Era, type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
 import { listPage } from "./lists/list-page.js";
 import { type ClientRequest, type Exchange, type GatewayClient, negotiateLegacy } from "./message.js";
 import {
@@ -213,7 +213,7 @@ function discover(context: RequestContext): Handled {
   const { user, client } = context;
   const instructions = instructionsOf(context);
   const result = {
-    supportedVersions: [...MODERN_VERSIONS],
+    supportedVersions: versionsOf("modern"),
     capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
     ...(instructions !== "" && { instructions }),
   };

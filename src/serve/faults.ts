@@ -2,7 +2,9 @@
 
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { CatalogError, type Outcome, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
-import type { Era } from "../protocol/era.js";
+
+/** Of a client: `modern` from revision 2026-07-28 on. */
+export type Era = "legacy" | "modern";
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
@@ -54,16 +56,23 @@ export const badState = (): Fault =>
 export const badCursor = (): Fault => invalidParams("Invalid cursor");
 export const unknownTask = (): Fault => invalidParams("Unknown task");
 
+/** A request that failed in the gateway itself. @param failure what programs can read */
+export const internalFault = (
+  message: string,
+  failure: FailureData,
+  more?: Pick<FaultInit, "status" | "headers">,
+): Fault => new Fault({ code: INTERNAL_ERROR, message, data: failure, ...more });
+
+/** For a request that may be sent again after a second. */
+export const SOON = { "retry-after": "1" } as const;
+
 /** An answer could not be handed over to the replica that waits for it, or not be marked as used. It is safe to send it again: each is used once. */
 export const storeAway = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message:
-      "The store of the gateway cannot be reached, so the answer may not have been delivered. Send it again",
-    data: { code: "UNAVAILABLE", retryable: true, outcome: "unknown" },
-    status: 503,
-    headers: { "retry-after": "1" },
-  });
+  internalFault(
+    "The store of the gateway cannot be reached, so the answer may not have been delivered. Send it again",
+    { code: "UNAVAILABLE", retryable: true, outcome: "unknown" },
+    { status: 503, headers: SOON },
+  );
 
 /** Modern clients get a 404 for an unknown method. */
 export const unknownMethod = (method: string, era: Era): Fault =>
@@ -109,19 +118,14 @@ export function toFault(error: unknown, era: Era): Fault {
   if (failure instanceof ToolCallError && failure.rpcCode !== undefined && !isOfOneHop(failure.rpcCode))
     return serverFault(failure, failure.rpcCode, era);
   const isMissing = failure instanceof CatalogError && NOT_THERE.has(failure.code);
-  const isInvalid = failure.code === "INVALID_ARGUMENTS";
-  return new Fault({
-    code: isMissing || isInvalid ? INVALID_PARAMS : INTERNAL_ERROR,
-    message: failure.message,
-    data: failureData(failure),
-  });
+  const create = isMissing || failure.code === "INVALID_ARGUMENTS" ? invalidParams : internalFault;
+  return create(failure.message, failureData(failure));
 }
 
 function serverFault(failure: ToolCallError, code: number, era: Era): Fault {
   const message = failure.rpcMessage ?? failure.what;
   // Modern clients must not get the codes of earlier revisions.
-  if (era === "modern" && code === RESOURCE_NOT_FOUND)
-    return new Fault({ code: INVALID_PARAMS, message, data: failure.data });
+  if (era === "modern" && code === RESOURCE_NOT_FOUND) return invalidParams(message, failure.data);
   const status = era === "modern" && code === MISSING_CAPABILITY ? 400 : 200;
   return new Fault({ code, message, data: failure.data, status });
 }

@@ -100,7 +100,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
       await serveStdio(parts, connections, options.drainMs ?? STDIO_DRAIN_MS);
     },
     memory() {
-      return new MemoryConnection(async () => (await start()).parts, connections).transport;
+      return memoryTransport(async () => (await start()).parts, connections);
     },
     async ready() {
       await start();
@@ -137,46 +137,37 @@ function createHttpAuthenticator(options: GatewayOptions, { plain }: Users): () 
   };
 }
 
-class MemoryConnection {
-  readonly transport: Transport;
-  readonly #start: () => Promise<GatewayParts>;
-  readonly #connections: Connections;
-  #connection: MessageConnection | undefined;
-
-  constructor(start: () => Promise<GatewayParts>, connections: Connections) {
-    this.#start = start;
-    this.#connections = connections;
-    this.transport = {
-      start: () => this.#open(),
-      send: async (message) => {
-        if (this.#connection === undefined) throw new Error("The connection is not open");
-        void this.#connection.receive(readMessage(structuredClone(message)));
-      },
-      close: async () => this.#close(),
-    };
-  }
-
-  async #open(): Promise<void> {
-    const parts = await this.#start();
-    this.#connection = new MessageConnection(parts, undefined, (text) => {
-      const message = JSON.parse(text) as JSONRPCMessage;
-      queueMicrotask(() => this.transport.onmessage?.(message));
-    });
-    this.#connections.add(this);
-  }
-
-  async close(drainMs: number): Promise<void> {
-    await this.#connection?.drain(drainMs);
-    this.#close();
-  }
-
-  #close(): void {
-    if (this.#connection === undefined) return;
-    this.#connection.close();
-    this.#connection = undefined;
-    this.#connections.delete(this);
-    this.transport.onclose?.();
-  }
+/** A transport for a client in this process. Its connection begins with `start()`. */
+function memoryTransport(start: () => Promise<GatewayParts>, connections: Connections): Transport {
+  let connection: MessageConnection | undefined;
+  const member = {
+    async close(drainMs: number) {
+      await connection?.drain(drainMs);
+      close();
+    },
+  };
+  const close = (): void => {
+    if (connection === undefined) return;
+    connection.close();
+    connection = undefined;
+    connections.delete(member);
+    transport.onclose?.();
+  };
+  const transport: Transport = {
+    async start() {
+      connection = new MessageConnection(await start(), undefined, (text) => {
+        const message = JSON.parse(text) as JSONRPCMessage;
+        queueMicrotask(() => transport.onmessage?.(message));
+      });
+      connections.add(member);
+    },
+    async send(message) {
+      if (connection === undefined) throw new Error("The connection is not open");
+      void connection.receive(readMessage(structuredClone(message)));
+    },
+    close: async () => close(),
+  };
+  return transport;
 }
 
 const MAX_LINE = 64 * 1024 * 1024;
@@ -200,12 +191,20 @@ async function serveStdio(parts: GatewayParts, connections: Connections, drainMs
   };
   connections.add(member);
   let rest = "";
+  const receive = (line: string): void => {
+    try {
+      weigh(line);
+      for (const message of readMessages(line).messages) void connection.receive(message);
+    } catch (error) {
+      connection.refuse(error);
+    }
+  };
   const onData = (chunk: Buffer | string) => {
     rest += chunk.toString();
     for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n")) {
       const line = rest.slice(0, end).trim();
       rest = rest.slice(end + 1);
-      if (line !== "") receive(connection, line);
+      if (line !== "") receive(line);
     }
     if (rest.length > MAX_LINE) settle();
   };
@@ -219,15 +218,6 @@ async function serveStdio(parts: GatewayParts, connections: Connections, drainMs
   input.off("data", onData);
   connections.delete(member);
   connection.close();
-}
-
-function receive(connection: MessageConnection, line: string): void {
-  try {
-    weigh(line);
-    for (const message of readMessages(line).messages) void connection.receive(message);
-  } catch (error) {
-    connection.refuse(error);
-  }
 }
 
 const TEXT = { "content-type": "text/plain" } as const;
@@ -263,9 +253,7 @@ class HttpRouter {
 
   /** Serves one request. Never rejects. */
   handle(request: HttpRequest, reply: HttpReply): Promise<void> {
-    const { target } = request;
-    const query = target.indexOf("?");
-    const path = query === -1 ? target : target.slice(0, query);
+    const [path = ""] = request.target.split("?", 1);
     if (path === this.#path || path === `${this.#path}/`) return this.#endpoint.handle(request, reply);
     const whole = this.#isKnown(path) ? undefined : request.unmounted?.();
     return whole === undefined ? this.#other(request, reply, path) : this.handle(whole, reply);
@@ -313,7 +301,5 @@ class HttpRouter {
   }
 }
 
-function allowedHosts({ allowedHosts: given, url }: GatewayOptions): readonly string[] {
-  if (given !== undefined) return given;
-  return url === undefined ? LOOPBACK_HOSTS : [new URL(url).hostname, ...LOOPBACK_HOSTS];
-}
+const allowedHosts = ({ allowedHosts: hosts, url }: GatewayOptions): readonly string[] =>
+  hosts ?? (url === undefined ? LOOPBACK_HOSTS : [new URL(url).hostname, ...LOOPBACK_HOSTS]);

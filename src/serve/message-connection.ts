@@ -1,18 +1,17 @@
 /** Serves one client over a connection of messages: stdio, or a transport in memory. */
 
-import { type Fields, isRecord } from "../util/json.js";
+import type { Fields } from "../util/json.js";
 import { resultOf } from "./calls/parked-calls.js";
 import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
-  capabilityKeyOf,
   type Exchange,
   type GatewayClient,
   legacyClient,
-  negotiateLegacy,
   type OpenStream,
+  readHandshake,
   readModernClient,
   reportsRoots,
   UNNAMED_LEGACY_VERSION,
@@ -30,11 +29,7 @@ export class MessageConnection {
   readonly #held = new Map<string, () => void>();
   readonly #session: string;
   /** What a legacy client said in its handshake. */
-  #handshake: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> = {
-    version: UNNAMED_LEGACY_VERSION,
-    capabilities: {},
-    capabilityKey: "",
-  };
+  #handshake = readHandshake({ protocolVersion: UNNAMED_LEGACY_VERSION });
   #stopFeed: (() => void) | undefined;
   readonly #requests = new OpenRequests();
   readonly #closed = new AbortController();
@@ -90,10 +85,8 @@ export class MessageConnection {
     try {
       client = this.#clientOf(request);
     } catch (error) {
-      await recordUnserved(this.#parts, { principal: this.#principal }, [request], {
-        error,
-        signal: this.#closed.signal,
-      });
+      const cause = { error, signal: this.#closed.signal };
+      await recordUnserved(this.#parts, { principal: this.#principal }, [request], cause);
       if (!(error instanceof Fault)) throw error;
       return this.#write(errorText(request.id, error));
     }
@@ -113,12 +106,7 @@ export class MessageConnection {
   #clientOf(request: ClientRequest): GatewayClient {
     const modern = readModernClient(request, { principal: this.#principal, scopes: [] });
     if (modern !== undefined) return modern;
-    if (request.method === "initialize") {
-      const { capabilities: given, protocolVersion } = request.params;
-      const capabilities = isRecord(given) ? given : {};
-      const version = negotiateLegacy(protocolVersion);
-      this.#handshake = { version, capabilities, capabilityKey: capabilityKeyOf(capabilities) };
-    }
+    if (request.method === "initialize") this.#handshake = readHandshake(request.params);
     return this.#legacyClient();
   }
 
@@ -141,8 +129,7 @@ export class MessageConnection {
   }
 
   #ask(method: string, params: Fields | undefined, signal: AbortSignal) {
-    const send = (text: string) => this.#write(text);
-    return this.#parts.questions.ask(this.#principal, { method, params, send }, signal);
+    return this.#parts.questions.ask(this.#principal, { method, params, send: this.#write }, signal);
   }
 
   #hold(key: string, signal: AbortSignal): OpenStream {
@@ -188,7 +175,7 @@ export class MessageConnection {
     }
     const stop = openLegacyFeed(this.#parts, user, {
       client: () => this.#legacyClient(),
-      send: (text) => this.#write(text),
+      send: this.#write,
       usesReplicas: false,
     });
     this.#stopFeed = () => {

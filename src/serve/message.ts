@@ -1,11 +1,11 @@
 /** The JSON-RPC messages that clients send, and their clients: the user, the era, and what the client can do. */
 
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
-import { type Era, isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
+import { isModernVersion, versionsOf } from "../protocol/era.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
 import { canonicalJson } from "../util/canonical-json.js";
 import { countContainers, type Fields, isRecord } from "../util/json.js";
-import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
+import { type Era, Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 
 export type RequestId = string | number;
 
@@ -15,10 +15,7 @@ export interface ClientRequest {
   readonly params: Fields;
 }
 
-export interface ClientNotification {
-  readonly method: string;
-  readonly params: Fields;
-}
+export type ClientNotification = Omit<ClientRequest, "id">;
 
 /** The answer of a client to a request of a server. */
 export interface ClientResponse {
@@ -132,7 +129,7 @@ export function readModernClient(
     throw envelopeFault(`${META.clientInfo} is not an object`);
   if (header !== undefined && header !== version)
     throw mismatch(`the body names version ${version}, the MCP-Protocol-Version header ${header}`);
-  if (!(MODERN_VERSIONS as readonly string[]).includes(version)) throw unsupportedVersion(version);
+  if (!versionsOf("modern").includes(version)) throw unsupportedVersion(version);
   if (isHttp && header === undefined) throw mismatch("the MCP-Protocol-Version header is missing");
   const level = meta[META.logLevel];
   return {
@@ -164,7 +161,7 @@ export const unsupportedVersion = (requested: unknown): Fault =>
   new Fault({
     code: UNSUPPORTED_VERSION,
     message: "Unsupported protocol version",
-    data: { supported: [...MODERN_VERSIONS], ...(requested !== undefined && { requested }) },
+    data: { supported: versionsOf("modern"), ...(requested !== undefined && { requested }) },
     status: 400,
   });
 
@@ -176,7 +173,7 @@ const isModernClaim = (meta: Fields | undefined): boolean => {
 const envelopeFault = (problem: string): Fault =>
   new Fault({
     code: INVALID_PARAMS,
-    message: `Invalid params: the envelope of protocol revision ${MODERN_VERSIONS[0]} is not valid: ${problem}`,
+    message: `Invalid params: the envelope of protocol revision ${versionsOf("modern")[0]} is not valid: ${problem}`,
     data: { envelope: problem },
     status: 400,
   });
@@ -190,13 +187,13 @@ export const mismatch = (problem: string): Fault =>
 
 /** The version that a legacy client gets: the requested one, or the newest legacy version. */
 export const negotiateLegacy = (requested: unknown): string =>
-  (LEGACY_VERSIONS as readonly unknown[]).includes(requested) ? (requested as string) : LEGACY_VERSIONS[0];
+  isLegacyVersion(requested) ? (requested as string) : versionsOf("legacy")[0]!;
 
 /** Revision 2025-03-26 is the last one without a header for the version. */
 export const UNNAMED_LEGACY_VERSION = "2025-03-26";
 
-export const isLegacyVersion = (version: string): boolean =>
-  (LEGACY_VERSIONS as readonly string[]).includes(version);
+export const isLegacyVersion = (version: unknown): boolean =>
+  (versionsOf("legacy") as readonly unknown[]).includes(version);
 
 /** Key in `_meta` of requests, and of the entries of lists. */
 export const HOPS_META_KEY = "toolport/hops";
@@ -295,3 +292,13 @@ export const legacyClient = (
   const { version, capabilities, capabilityKey, session, logLevel } = facts;
   return { principal, scopes, era: "legacy", version, capabilities, capabilityKey, session, logLevel };
 };
+
+/** What a legacy client says with its first request. */
+export function readHandshake({ protocolVersion, capabilities: declared }: Fields) {
+  const capabilities = isRecord(declared) ? declared : {};
+  return {
+    version: negotiateLegacy(protocolVersion),
+    capabilities,
+    capabilityKey: capabilityKeyOf(capabilities),
+  };
+}

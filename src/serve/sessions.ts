@@ -50,12 +50,10 @@ export class Sessions {
 
   /** The id of a new session. */
   create(
-    principal: string | undefined,
-    { version, capabilities }: { version: string; capabilities: Fields },
+    p: string | undefined,
+    { version: v, capabilities: c }: Pick<OpenedSession, "version" | "capabilities">,
   ): string {
-    const key = crypto.randomUUID();
-    const content = { k: key, p: principal, v: version, c: capabilities };
-    return this.#seal.seal(PURPOSE, { ...content, exp: Date.now() + LIFETIME_MS });
+    return this.#seal.seal(PURPOSE, { k: crypto.randomUUID(), p, v, c, exp: Date.now() + LIFETIME_MS });
   }
 
   /** The key of a session that only this process knows. */

@@ -29,21 +29,15 @@ import { Sessions } from "./sessions.js";
 import { Feeds } from "./streams/feeds.js";
 import { GatewayUsers } from "./users.js";
 
-/** A gateway that has read its keys. */
-export interface RunningGateway {
-  readonly parts: GatewayParts;
-  readonly stop: () => Promise<void>;
-}
-
 /** A store that takes longer is not ready. */
 const READY_MS = 2_000;
 
-/** Reads the keys of the gateway, and creates its parts. */
+/** Reads the keys of the gateway, and creates its parts. Returns them, and a function that ends them. */
 export async function startGateway(
   ports: Users,
   options: GatewayOptions,
   authenticator: Authenticator | undefined,
-): Promise<RunningGateway> {
+) {
   const { settings, report } = ports.plain.parts;
   const { store } = settings;
   // Wrong options and a missing package are found before anything is opened.
@@ -130,7 +124,7 @@ export async function startGateway(
   };
   return {
     parts,
-    async stop() {
+    async stop(): Promise<void> {
       parked.close();
       await code?.close();
       feeds.close();
@@ -212,10 +206,6 @@ async function toolsOf(
 
 const DENY: PolicyDecision = { effect: "deny", reason: "this server is not offered to you" };
 
-/** @param isServed whether a user may use a server */
-function createServerPolicy(isServed: (principal: string | undefined, server: string) => boolean): Policy {
-  // Tools of the gateway itself belong to no server.
-  return fixedPolicy(({ principal, server }) =>
-    server === "" || isServed(principal, server) ? ALLOW : DENY,
-  );
-}
+/** @param isServed whether a user may use a server. Tools of the gateway itself belong to no server */
+const createServerPolicy = (isServed: (principal: string | undefined, server: string) => boolean): Policy =>
+  fixedPolicy(({ principal, server }) => (server === "" || isServed(principal, server) ? ALLOW : DENY));

@@ -44,17 +44,11 @@ interface UserRecord extends GatewayUser {
   readonly bucket: TokenBucket | undefined;
   /** Answers have a rate of their own, so that the calls that wait for them can end. Created with the first one above the limit. */
   answerBucket: TokenBucket | undefined;
-  /** Limits the notes for other replicas. Created with the first one. */
-  notes: TokenBucket | undefined;
-  /** Limit the marks of used states in the store, and the results that they keep. Created with the first one. */
-  marks: TokenBucket | undefined;
-  keptChars: TokenBucket | undefined;
+  /** Limit what a user writes to the store. Each is created on first use. */
+  readonly writes: { -readonly [Kind in keyof typeof WRITES]?: TokenBucket };
   /** Calls of programs that wait for the end of another request. */
   readonly waiting: Set<() => void>;
 }
-
-/** Where the ports of users come from. */
-export type PortSource = Pick<Users, "use" | "release">;
 
 /** The users of a Toolport. Throws for an object that `createToolport` did not return. */
 export function usersOf(toolport: object): Users {
@@ -87,16 +81,18 @@ const SWEEP_MS = 15_000;
 const MAX_RETRY_MS = 3_600_000;
 /** The order of the users is exact to this time. */
 const MOVE_MS = 1_000;
-/** A client cancels no more requests than it may have open. */
-const NOTES_AT_ONCE = 64;
-const NOTES_PER_SECOND = 8;
-/** A person approves less. */
-const MARKS = { capacity: 500, perSecond: 5 };
-/** 2 Mi characters at once, and as much again in ten minutes. */
-const KEPT_CHARS = { capacity: 2_097_152, perSecond: 3_500 };
+/** What a user may write to the store, at once and per second. */
+const WRITES = {
+  /** Notes for other replicas: a client cancels no more requests than it may have open. */
+  note: { capacity: 64, perSecond: 8 },
+  /** Marks of used states of approved calls: a person approves less. */
+  mark: { capacity: 500, perSecond: 5 },
+  /** Characters of results that are kept for requests that repeat a state: 2 Mi at once, and as much again in ten minutes. */
+  keptChars: { capacity: 2_097_152, perSecond: 3_500 },
+} as const;
 
 export class GatewayUsers {
-  readonly #source: PortSource;
+  readonly #source: Pick<Users, "use" | "release">;
   readonly #limits: UserLimits;
   readonly #report: (error: unknown) => void;
   /** In the order of their last use. */
@@ -104,7 +100,7 @@ export class GatewayUsers {
   readonly #timer: ReturnType<typeof setInterval>;
   #streams = 0;
 
-  constructor(source: PortSource, limits: UserLimits, report: (error: unknown) => void) {
+  constructor(source: Pick<Users, "use" | "release">, limits: UserLimits, report: (error: unknown) => void) {
     this.#source = source;
     this.#limits = limits;
     this.#report = report;
@@ -133,7 +129,8 @@ export class GatewayUsers {
     else {
       const isRefused = mayAnswer === "if parked" ? user.parked === 0 : !mayAnswer;
       if (isRefused || user.answers >= this.#limits.concurrency) throw excess;
-      if (excess.isRate && !this.#takeAnswer(user)) throw excess;
+      user.answerBucket ??= this.#createBucket();
+      if (excess.isRate && user.answerBucket?.take(1) === false) throw excess;
       user.answers += 1;
     }
     let hasPlace = excess === undefined;
@@ -189,25 +186,11 @@ export class GatewayUsers {
     return this.#users.get(principal);
   }
 
-  /** Whether a notification of the user may be written to the store, for other replicas. */
-  mayNote(principal: string | undefined): boolean {
-    const user = this.#of(principal);
-    user.notes ??= new TokenBucket({ capacity: NOTES_AT_ONCE, perSecond: NOTES_PER_SECOND });
-    return user.notes.take(1);
-  }
-
-  /** Whether the user may use one more state of an approved call. */
-  mayMark(user: GatewayUser): boolean {
-    const record = user as UserRecord;
-    record.marks ??= new TokenBucket(MARKS);
-    return record.marks.take(1);
-  }
-
-  /** Whether a result of the user may be kept for requests that repeat the state. */
-  mayKeep(user: GatewayUser, chars: number): boolean {
-    const record = user as UserRecord;
-    record.keptChars ??= new TokenBucket(KEPT_CHARS);
-    return record.keptChars.take(chars);
+  /** Whether the user may write so much more to the store. */
+  mayWrite(principal: string | undefined, kind: keyof typeof WRITES, amount = 1): boolean {
+    const { writes } = this.#of(principal);
+    writes[kind] ??= new TokenBucket(WRITES[kind]);
+    return writes[kind].take(amount);
   }
 
   #leave(user: UserRecord): void {
@@ -220,15 +203,10 @@ export class GatewayUsers {
     const { concurrency } = this.#limits;
     if (user.bucket?.take(1) === false) {
       const seconds = Math.ceil(Math.min(user.bucket.waitMs(1), MAX_RETRY_MS) / 1_000);
-      return new Excess("Too many requests of one user", { isRate: true, seconds });
+      return new Excess("Too many requests of one user", true, seconds);
     }
     if (user.active < concurrency) return undefined;
     return new Excess(`More than ${concurrency} requests of one user at the same time`);
-  }
-
-  #takeAnswer(user: UserRecord): boolean {
-    user.answerBucket ??= this.#createBucket();
-    return user.answerBucket?.take(1) ?? true;
   }
 
   #createBucket(): TokenBucket | undefined {
@@ -329,17 +307,19 @@ export class GatewayUsers {
   }
 
   #of(principal: string | undefined): UserRecord {
-    const known = this.#users.get(principal);
-    if (known !== undefined) {
-      known.lastUsedAt = performance.now();
-      // Moves the user to the end of the order, not with every request: deleted places of a map live until a full collection.
-      if (known.lastUsedAt - known.movedAt > MOVE_MS) {
-        known.movedAt = known.lastUsedAt;
-        this.#users.delete(principal);
-        this.#users.set(principal, known);
-      }
-      return known;
+    const user = this.#users.get(principal);
+    if (user === undefined) return this.#create(principal);
+    user.lastUsedAt = performance.now();
+    // Moves the user to the end of the order, not with every request: deleted places of a map live until a full collection.
+    if (user.lastUsedAt - user.movedAt > MOVE_MS) {
+      user.movedAt = user.lastUsedAt;
+      this.#users.delete(principal);
+      this.#users.set(principal, user);
     }
+    return user;
+  }
+
+  #create(principal: string | undefined): UserRecord {
     if (this.#users.size >= this.#limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
     const now = performance.now();
     const user: UserRecord = {
@@ -354,9 +334,7 @@ export class GatewayUsers {
       streams: 0,
       lastUsedAt: now,
       movedAt: now,
-      notes: undefined,
-      marks: undefined,
-      keptChars: undefined,
+      writes: {},
       waiting: new Set(),
       bucket: this.#createBucket(),
       answerBucket: undefined,
@@ -394,13 +372,14 @@ export class GatewayUsers {
 const isIdle = ({ active, answers, streams }: UserRecord): boolean =>
   active === 0 && answers === 0 && streams === 0;
 
-/** The user has too many requests: in this time, or at once. */
+/** The user has too many requests: at once, or, with `isRate`, in this time. */
 class Excess extends Fault {
-  readonly isRate: boolean;
-
-  constructor(message: string, { isRate = false, seconds = 1 } = {}) {
+  constructor(
+    message: string,
+    readonly isRate = false,
+    seconds = 1,
+  ) {
     super({ code: INTERNAL_ERROR, message, status: 429, headers: { "retry-after": String(seconds) } });
-    this.isRate = isRate;
   }
 }
 

@@ -198,3 +198,9 @@ export function resolvePath(baseDir: string, path: string): string {
 export function resolveCommand(baseDir: string, command: string): string {
   return /^\.{1,2}[\\/]/.test(command) ? resolvePath(baseDir, command) : command;
 }
+
+/** The value of a parameter that is present exactly once and not empty. */
+export function singleParameter(params: URLSearchParams, name: string): string | undefined {
+  const values = params.getAll(name);
+  return values.length === 1 && values[0] !== "" ? values[0] : undefined;
+}

@@ -4,7 +4,7 @@ import { createToolport, type Toolport, type ToolportOptions } from "toolport";
 import { createGateway, type Gateway, type GatewayOptions } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../src/serve/policy/policy-document.js";
+import type { PolicyDocument } from "../../src/serve/policy/policy.js";
 import { readPolicy } from "../../src/serve/policy/read-policy.js";
 import { MODERN } from "./gateway-scene.js";
 import { POLICY_CASES, POLICY_SERVERS, type PolicyCase } from "./policy-cases.js";

@@ -21,7 +21,7 @@ const LONG: Readonly<Record<string, string>> = {
   "create-toolport.ts toToolport": FACTORY,
   "port/shared-parts.ts createSharedParts": FACTORY,
   "schema/typescript.ts createTypeWriter": FACTORY,
-  "serve/policy/policy-engine.ts enginePolicy": FACTORY,
+  "serve/policy/create-policy.ts enginePolicy": FACTORY,
   "serve/replicas/shared-notes.ts createSharedNotes": FACTORY,
   "serve/start-gateway.ts startGateway": STEPS,
   "state/create-store.ts createStore": FACTORY,

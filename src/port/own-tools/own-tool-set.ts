@@ -16,6 +16,7 @@ import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { compileNames } from "../../util/glob.js";
+import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
 import { isSafeName } from "../../util/safe-name.js";
 import type { DeferToolsOptions } from "../options.js";
 import type { PortCore } from "../port-core.js";
@@ -39,6 +40,14 @@ export interface ShownSelection {
   readonly all: boolean;
   readonly isWanted: (tool: ToolInfo) => boolean;
 }
+
+/** Results of a search that are filtered afterwards: more are searched than are shown. */
+const MAX_FOUND = 10_000;
+const KINDS: Readonly<Record<string, "search" | "call" | "artifact">> = {
+  [SEARCH_TOOLS_NAME]: "search",
+  [CALL_TOOL_NAME]: "call",
+  [READ_ARTIFACT_NAME]: "artifact",
+};
 
 export class OwnToolSet {
   readonly #rules: DeferralRules;
@@ -120,9 +129,31 @@ export class OwnToolSet {
     return tool && callOwnTool(this.port, tool, args, options);
   }
 
-  /** True for a tool that {@link callUnder} can call. */
-  isRuled(name: string): boolean {
-    return this.#find(name)?.isRuled === true;
+  /** What a caller with rules needs to know of a tool: `ruled` ones obey them in {@link callUnder}. Undefined for any other. */
+  kindOf(name: string): "search" | "call" | "artifact" | "ruled" | undefined {
+    const tool = this.#find(name);
+    if (tool === undefined) return undefined;
+    if (Object.hasOwn(KINDS, name)) return KINDS[name];
+    return tool.isRuled ? "ruled" : undefined;
+  }
+
+  /** `search_tools` over known lists, with only the tools for which `areShown` is true. */
+  async search(
+    args: Readonly<Record<string, unknown>>,
+    areShown: (tools: readonly ToolInfo[]) => Promise<readonly boolean[]>,
+  ): Promise<ToolResult> {
+    const { firstMatches, searchAnswer } = await import("../../catalog/search/search-index.js");
+    const { query, limit } = readSearchArguments(args);
+    const matches = await this.port.catalog.search(query, MAX_FOUND);
+    const isShown = await areShown(matches.map(({ tool }) => tool));
+    return textResult(
+      searchAnswer(
+        firstMatches(
+          matches.filter((_, index) => isShown[index]),
+          limit,
+        ),
+      ),
+    );
   }
 
   /** Calls an own tool that shows its caller only what the rules allow. Undefined if the name is not that of such a tool. */

@@ -155,15 +155,13 @@ export class AuditFile {
     this.#timer = setTimeout(() => {
       // Lines that came in the meantime wait for the next batch: a write costs more than a line.
       this.#writeBatch().then(
-        () => this.#waiting.length > 0 && this.#schedule(this.#batchLeftMs()),
+        // Time spent on the last write counts: no line waits longer than `batchMs` because of it.
+        () =>
+          this.#waiting.length > 0 &&
+          this.#schedule(this.#waitingSince + this.#options.batchMs - performance.now()),
         () => this.#schedule(RETRY_MS),
       );
     }, timerMs(delayMs));
-  }
-
-  /** Time spent on the last write counts: no line waits longer than `batchMs` because of it. */
-  #batchLeftMs(): number {
-    return Math.max(0, this.#options.batchMs - (performance.now() - this.#waitingSince));
   }
 
   #takeBatch(): Buffer | undefined {
@@ -204,14 +202,10 @@ export class AuditFile {
       this.#followRename();
       const batch = this.#takeBatch();
       while (batch !== undefined && this.#batch === batch) {
+        const length = batch.length - this.#written;
         const count = await new Promise<number>((resolve, reject) => {
-          this.#fs.write(
-            this.#descriptor,
-            batch,
-            this.#written,
-            batch.length - this.#written,
-            null,
-            (error, done) => (error ? reject(error) : resolve(done)),
+          this.#fs.write(this.#descriptor, batch, this.#written, length, null, (error, done) =>
+            error ? reject(error) : resolve(done),
           );
         });
         this.#advance(count, batch);

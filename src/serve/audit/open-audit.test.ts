@@ -10,8 +10,7 @@ import { definitionHash } from "../../catalog/safety/canonical-json.js";
 import { memoryStore } from "../../state/memory-store.js";
 import { loadGatewayKeys } from "../replicas/gateway-key.js";
 import { createSeal } from "../replicas/seal.js";
-import type { AuditEntry, AuditEvent } from "./audit-event.js";
-import { type AuditOption, openAudit } from "./open-audit.js";
+import { type AuditEntry, type AuditEvent, type AuditOption, openAudit } from "./open-audit.js";
 import { verifyAudit } from "./verify-audit.js";
 
 const keys = await loadGatewayKeys(memoryStore());

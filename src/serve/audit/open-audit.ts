@@ -6,15 +6,72 @@ import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { callSafely } from "../../util/callbacks.js";
 import { canonicalJson } from "../../util/canonical-json.js";
-import { isRecord, parseJson } from "../../util/json.js";
-import {
-  ARGUMENTS_PURPOSE,
-  type AuditEntry,
-  type AuditEvent,
-  type AuditMac,
-  LINE_PURPOSE,
-} from "./audit-event.js";
+import { oncePerObject } from "../../util/concurrency.js";
+import { type Fields, isRecord, parseJson } from "../../util/json.js";
+import type { Seal } from "../replicas/seal.js";
 import { AuditFile } from "./audit-file.js";
+
+/** How a request ended. `refused`: by a policy or a person. `waiting`: the client has to answer something first. */
+export type AuditOutcome = "ok" | "error" | "refused" | "waiting";
+
+/** A request, as the gateway reports it. */
+export interface AuditEntry {
+  readonly principal?: string | undefined;
+  /** The method of the client's request. */
+  readonly method: string;
+  readonly server?: string | undefined;
+  /** The name of the tool, the prompt or the resource at its server. */
+  readonly tool?: string | undefined;
+  /** The tool as its server listed it. Must not be changed later: its hash is kept. */
+  readonly definition?: Readonly<Record<string, unknown>> | undefined;
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
+  readonly outcome: AuditOutcome;
+  /** Code of the error, of JSON-RPC or of Toolport. */
+  readonly code?: string | number | undefined;
+  readonly durationMs: number;
+}
+
+/** One line of the log. `JSON.stringify(event)` is the line. */
+export interface AuditEvent {
+  /** One for every replica and start. */
+  readonly chain: string;
+  /** Counts the lines of the chain from 0. */
+  readonly seq: number;
+  /** ISO 8601. */
+  readonly time: string;
+  /** `start` opens a chain, `end` closes it, `lost` counts requests that a broken disk did not take. */
+  readonly event: "start" | "request" | "lost" | "end";
+  /** In `start`: the hash of the line before it in the file. */
+  readonly after?: string;
+  /** In `lost`: how many. */
+  readonly count?: number;
+  readonly principal?: string;
+  readonly method?: string;
+  readonly server?: string;
+  readonly tool?: string;
+  /** SHA-256 of the tool's definition, the same that pins use. */
+  readonly definitionHash?: string;
+  /** HMAC of the arguments as canonical JSON, or of the SHA-256 of large ones, with the key of the gateway. */
+  readonly argumentHash?: string;
+  /** With `includeArguments`, unless they are large. */
+  readonly args?: Readonly<Record<string, unknown>>;
+  /** Large arguments, as JSON: its first 4,096 characters, its length in characters, and its SHA-256 in hex. */
+  readonly cutArgs?: { readonly start: string; readonly length: number; readonly sha256: string };
+  readonly outcome?: AuditOutcome;
+  readonly code?: string | number;
+  readonly durationMs?: number;
+  /** `mac` of the line before it in its chain; empty in the first. */
+  readonly prev: string;
+  /** HMAC of the line without this field. */
+  readonly mac: string;
+}
+
+/** A keyed hash under a key of the gateway. */
+export type AuditMac = Seal["mac"];
+
+/** Purposes of the keyed hashes. */
+export const LINE_PURPOSE = "audit/line";
+const ARGUMENTS_PURPOSE = "audit/arguments";
 
 /** Where a gateway writes what happened. */
 export interface AuditOptions {
@@ -47,19 +104,7 @@ export interface AuditOptions {
 /** A file, a callback, or both with more options. */
 export type AuditOption = string | ((event: AuditEvent) => unknown) | AuditOptions;
 
-export interface Audit {
-  /**
-   * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
-   * effect. Rejects on abort, and when the log is closed: nothing may run then, as it would have no line.
-   */
-  space(signal?: AbortSignal): Promise<void> | undefined;
-  /** Adds one line. Never throws. */
-  record(entry: AuditEntry): void;
-  /** Waits until everything is written. Rejects if it cannot be. */
-  flush(): Promise<void>;
-  /** Ends the chain and closes the file. Lines that cannot be written are reported to the logger. */
-  close(): Promise<void>;
-}
+export type Audit = Awaited<ReturnType<typeof openAudit>>;
 
 const BATCH_MS = 5;
 const DEFAULT_FSYNC_MS = 1_000;
@@ -73,7 +118,7 @@ const DEFAULT_BUFFER_BYTES = 16 * 2 ** 20;
 export async function openAudit(
   option: AuditOption,
   { mac, replica, logger }: { mac: AuditMac; replica: string; logger: Pick<Logger, "warn"> },
-): Promise<Audit> {
+) {
   const {
     file: path,
     onEvent,
@@ -125,18 +170,23 @@ export async function openAudit(
   add(last?.isCut === true ? `\n${first}` : first);
 
   return {
-    space: (signal) => file?.space(signal),
-    record(entry) {
+    /**
+     * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
+     * effect. Rejects on abort, and when the log is closed: nothing may run then, as it would have no line.
+     */
+    space: (signal?: AbortSignal): Promise<void> | undefined => file?.space(signal),
+    /** Adds one line. Never throws. */
+    record(entry: AuditEntry): void {
       if (isClosed) return;
       // A line that is not written must not be in the chain: the next one would contain its hash.
-      if (file?.isStuck === true) {
-        if (lost++ > 0) return;
-        return warn("The disk of the audit log fails; requests are only counted until it can be written");
-      }
-      add(lineOf(entry));
+      if (file?.isStuck !== true) return add(lineOf(entry));
+      if (lost++ === 0)
+        warn("The disk of the audit log fails; requests are only counted until it can be written");
     },
-    flush: async () => file?.flush(),
-    async close() {
+    /** Waits until everything is written. Rejects if it cannot be. */
+    flush: async (): Promise<void> => file?.flush(),
+    /** Ends the chain and closes the file. Lines that cannot be written are reported to the logger. */
+    async close(): Promise<void> {
       if (isClosed) return;
       isClosed = true;
       if (lost > 0) add(chain.lost(lost));
@@ -170,26 +220,24 @@ const MAX_TEXT = 512;
 /** Longer arguments are cut, so that a client does not decide how long a line is. */
 const MAX_ARGUMENTS = 4_096;
 
-interface ChainOptions {
-  readonly mac: AuditMac;
-  /** Named in the id of the chain. */
-  readonly replica: string;
-  /** Write the arguments, not only their hash. */
-  readonly includeArguments: boolean;
-}
-
 type LineFields = { readonly [Key in keyof AuditEvent]?: AuditEvent[Key] | undefined };
 
 export class AuditChain {
   readonly #mac: AuditMac;
+  /** Write the arguments, not only their hash. */
   readonly #includeArguments: boolean;
   readonly #id: string;
   #seq = 0;
   #prev = "";
   /** Definitions are listed once and called often: a hash for each call moves "echo call → stdio". */
-  readonly #definitions = new WeakMap<object, string>();
+  readonly #hashOf = oncePerObject((definition: Fields) => hash("sha256", definitionText(definition), "hex"));
 
-  constructor({ mac, replica, includeArguments }: ChainOptions) {
+  /** @param options the replica is named in the id of the chain */
+  constructor({
+    mac,
+    replica,
+    includeArguments,
+  }: { mac: AuditMac; replica: string; includeArguments: boolean }) {
     this.#mac = mac;
     this.#includeArguments = includeArguments;
     this.#id = `${short(replica)}-${randomBytes(6).toString("hex")}`;
@@ -254,14 +302,6 @@ export class AuditChain {
     this.#prev = this.#mac(LINE_PURPOSE, line);
     this.#seq++;
     return `${line.slice(0, -1)},"mac":"${this.#prev}"}\n`;
-  }
-
-  #hashOf(definition: Readonly<Record<string, unknown>>): string {
-    const known = this.#definitions.get(definition);
-    if (known !== undefined) return known;
-    const definitionHash = hash("sha256", definitionText(definition), "hex");
-    this.#definitions.set(definition, definitionHash);
-    return definitionHash;
   }
 }
 

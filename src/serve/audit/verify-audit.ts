@@ -1,6 +1,7 @@
 /** Checks the lines of an audit log, and names the first that was changed, removed or moved. */
+import { BoundedMap } from "../../util/collections.js";
 import { isRecord, parseJson } from "../../util/json.js";
-import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./audit-event.js";
+import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./open-audit.js";
 
 /** What is wrong with a log. */
 export interface AuditProblem {
@@ -57,7 +58,7 @@ export async function verifyAudit(
 class AuditCheck {
   readonly #mac: AuditMac;
   readonly #chains = new Map<string, { seq: number; mac: string; isOpen: boolean }>();
-  readonly #recent = new Set<string>();
+  readonly #recent = new BoundedMap<string, true>(REMEMBERED);
   #number = 0;
   #lines = 0;
   #cutLines = 0;
@@ -106,25 +107,15 @@ class AuditCheck {
         return this.#fail("reordered", `is there twice, or not at its place in the chain ${id}`);
       if (seq > expected) {
         this.#gap = { chain: id, seq: expected };
-        const count = seq - expected;
-        return this.#fail(
-          "missing",
-          `follows ${count} missing ${count === 1 ? "line" : "lines"} of the chain ${id}`,
-        );
+        const lines = seq - expected === 1 ? "1 missing line" : `${seq - expected} missing lines`;
+        return this.#fail("missing", `follows ${lines} of the chain ${id}`);
       }
       Object.assign(chain!, { seq, mac: event.mac, isOpen: event.event !== "end" });
     }
     this.#lines++;
     this.#lastMac = event.mac;
     if (event.event === "lost") this.#lostRequests += event.count ?? 0;
-    this.#remember(event.mac);
-  }
-
-  #remember(mac: string): void {
-    this.#recent.add(mac);
-    if (this.#recent.size <= REMEMBERED) return;
-    const [oldest] = this.#recent;
-    this.#recent.delete(oldest!);
+    this.#recent.set(event.mac, true);
   }
 
   #fail(kind: AuditProblem["kind"], what: string, line = this.#number): void {
@@ -147,13 +138,8 @@ class AuditCheck {
       if (rest === "") this.#failWithoutHash();
       else this.#cutLines += this.#suspects.length;
     }
-    const { kind, line } = this.#problem ?? {};
-    if (kind === "missing" && this.#isGapFilled)
-      this.#problem = {
-        kind: "reordered",
-        line: line!,
-        message: `Line ${line} is not at its place in its chain`,
-      };
+    if (this.#problem?.kind === "missing" && this.#isGapFilled)
+      this.#fail("reordered", "is not at its place in its chain", this.#problem.line);
     return {
       ...(this.#problem && { problem: this.#problem }),
       lines: this.#lines,

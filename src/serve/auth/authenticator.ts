@@ -1,16 +1,25 @@
 /** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
 import { hash, timingSafeEqual } from "node:crypto";
-import type { HttpClient } from "../../transports/http/network/wire-client.js";
+import { BoundedMap } from "../../util/collections.js";
 import { singleFlight } from "../../util/concurrency.js";
-import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
-import { createFetchJson, createIssuer, type Issuer } from "./issuer.js";
-import { KeysUnavailable } from "./key-source.js";
 import {
   type AuthSettings,
   type GatewayAddresses,
+  type GatewayUserOptions,
+  type Identity,
   isMetadataPath,
+  type Rejection,
   readAuthOptions,
-} from "./read-auth-options.js";
+  type VerifiedUser,
+} from "./auth-options.js";
+import {
+  createFetchJson,
+  createIssuer,
+  type Issuer,
+  KeysUnavailable,
+  messageOf,
+  type OpenClient,
+} from "./issuer.js";
 import { InvalidToken, verifyJwt } from "./verify-jwt.js";
 
 /** What an authenticator needs of its surroundings. */
@@ -18,7 +27,7 @@ export interface AuthContext {
   /** Reports a problem to the operator. Never contains a token. */
   readonly warn: (message: string) => void;
   /** The network client for requests to the issuer. @default the `fetch` of the runtime */
-  readonly http?: (() => Promise<HttpClient>) | undefined;
+  readonly http?: OpenClient;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -28,27 +37,15 @@ export interface HeaderReader {
   get(name: string): string | null | undefined;
 }
 
-export interface Authenticator {
-  readonly settings: AuthSettings;
-  /** For the login of the connect page; undefined without `auth.issuer`. */
-  readonly issuer: Issuer | undefined;
-  /**
-   * Who sent a request. Returns no promise if the token was verified before, or if there is nothing to verify. Never rejects.
-   *
-   * @param request creates the request for `auth.verify`; called only if it is needed
-   */
-  authenticate(
-    headers: HeaderReader,
-    request: () => Request,
-  ): Identity | Rejection | Promise<Identity | Rejection>;
-  /** The metadata document (JSON) if the path is that of RFC 9728; else undefined. Answer GET with it, from any origin. */
-  metadata(pathname: string): string | undefined;
-  /** Aborts open requests to the issuer. */
-  close(): void;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 type Outcome = Identity | Rejection;
-type Authenticate = Authenticator["authenticate"];
+/**
+ * Who sent a request. Returns no promise if the token was verified before, or if there is nothing to verify. Never rejects.
+ *
+ * @param request creates the request for `auth.verify`; called only if it is needed
+ */
+type Authenticate = (headers: HeaderReader, request: () => Request) => Outcome | Promise<Outcome>;
 
 const MAX_TOKEN_LENGTH = 16_384;
 /** When to ask again after an own check failed. */
@@ -65,7 +62,7 @@ const RETRY_MS = 1_000;
  * if (isRejection(outcome)) return new Response(outcome.body, outcome);
  * ```
  */
-export function createAuthenticator(options: GatewayUserOptions, context: AuthContext): Authenticator {
+export function createAuthenticator(options: GatewayUserOptions, context: AuthContext) {
   const settings = readAuthOptions(options);
   const { addresses, scopes, issuer: name } = settings;
   const closed = new AbortController();
@@ -76,10 +73,14 @@ export function createAuthenticator(options: GatewayUserOptions, context: AuthCo
   const document = addresses && protectedResourceMetadata(addresses, { issuer: name, scopes });
   return {
     settings,
+    /** For the login of the connect page; undefined without `auth.issuer`. */
     issuer,
     authenticate: CHECKS[settings.mode](parts),
-    metadata: (path) => (addresses !== undefined && isMetadataPath(path, addresses) ? document : undefined),
-    close: () => closed.abort(),
+    /** The metadata document (JSON) if the path is that of RFC 9728; else undefined. Answer GET with it, from any origin. */
+    metadata: (path: string): string | undefined =>
+      addresses !== undefined && isMetadataPath(path, addresses) ? document : undefined,
+    /** Aborts open requests to the issuer. */
+    close: (): void => closed.abort(),
   };
 }
 
@@ -100,18 +101,16 @@ const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authe
 
 const LOCAL_USER: Identity = { principal: undefined, scopes: [] };
 
-function bearerOf(header: string | null | undefined): string | undefined {
-  // Two headers are joined by a comma, and match no longer.
-  const found = /^bearer +([!-+\--~]+) *$/i.exec(header ?? "");
-  return found?.[1];
-}
+/** Two headers are joined by a comma, and match no longer. */
+const bearerOf = (headers: HeaderReader): string | undefined =>
+  /^bearer +([!-+\--~]+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
 
 function checkToken({ settings, challenges }: CheckParts): Authenticate {
   const digest = (text: string) => hash("sha256", text, "buffer");
   const expected = digest(settings.token ?? "");
   const wrong = challenges.invalid("The token is not the token of this gateway");
   return (headers) => {
-    const token = bearerOf(headers.get("authorization"));
+    const token = bearerOf(headers);
     if (token === undefined) return challenges.missing;
     // Hashes have equal length, so the comparison takes constant time.
     return timingSafeEqual(digest(token), expected) ? LOCAL_USER : wrong;
@@ -145,7 +144,7 @@ function checkJwt({ settings, issuer, now, warn, challenges }: CheckParts): Auth
   }
 
   return (headers) => {
-    const token = bearerOf(headers.get("authorization"));
+    const token = bearerOf(headers);
     if (token === undefined) return challenges.missing;
     if (token.length > MAX_TOKEN_LENGTH) return challenges.invalid("The token is too long");
     const key = VerifiedTokens.keyOf(token);
@@ -182,9 +181,6 @@ function checkByUser({ settings, now, warn, challenges }: CheckParts): Authentic
 
 const hasScopes = (granted: readonly string[], { scopes }: AuthSettings): boolean =>
   scopes.every((scope) => granted.includes(scope));
-
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : "unknown error";
 
 /** Without the `url` of the gateway, challenges name no metadata. */
 function createChallenges({ addresses, scopes }: Pick<AuthSettings, "addresses" | "scopes">) {
@@ -260,13 +256,13 @@ interface Entry {
   /** Milliseconds since 1970. */
   readonly until: number;
   /** When the entry was moved to the end. */
-  movedAt: number;
+  readonly movedAt: number;
 }
 
 /** By the SHA-256 of the token: a heap dump contains no usable token. */
 export class VerifiedTokens {
   /** The least recently used is the first, to the second. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new BoundedMap<string, Entry>(MAX_ENTRIES);
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -281,13 +277,11 @@ export class VerifiedTokens {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const now = this.#now();
-    const isOver = entry.until <= now;
-    if (isOver || now - entry.movedAt >= MOVE_MS) {
+    if (entry.until <= now) {
       this.#entries.delete(key);
-      if (isOver) return undefined;
-      entry.movedAt = now;
-      this.#entries.set(key, entry);
+      return undefined;
     }
+    if (now - entry.movedAt >= MOVE_MS) this.#entries.set(key, { ...entry, movedAt: now });
     return entry.identity;
   }
 
@@ -296,8 +290,5 @@ export class VerifiedTokens {
     const now = this.#now();
     const until = Math.min(identity.expiresAt ?? Number.POSITIVE_INFINITY, now + MAX_AGE_MS);
     this.#entries.set(key, { identity, until, movedAt: now });
-    if (this.#entries.size <= MAX_ENTRIES) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 }

@@ -1,11 +1,12 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
-import { singleParameter } from "../../auth/login-callback.js";
 import { AuthError, ConfigError } from "../../errors/toolport-error.js";
 import type { Port } from "../../port/port.js";
 import type { Store } from "../../state/store.js";
+import { singleParameter } from "../../util/text.js";
 import type { Seal } from "../replicas/seal.js";
-import { type Authenticator, messageOf } from "./authenticator.js";
-import type { AuthSettings } from "./read-auth-options.js";
+import type { AuthSettings } from "./auth-options.js";
+import type { Authenticator } from "./authenticator.js";
+import { messageOf } from "./issuer.js";
 import {
   cookieNameOf,
   createRelyingParty,
@@ -50,18 +51,10 @@ interface Link {
   readonly exp: number;
 }
 
-/** The content of the cookie of a login at the issuer. */
-interface IssuerLogin extends LoginSecrets {
-  readonly link: Link;
-  readonly exp: number;
-}
-
-/** The content of the cookie of a login at an upstream server. */
-interface UpstreamLogin {
-  readonly stateHash: string;
-  readonly principal: string;
-  readonly server: string;
-  readonly exp: number;
+/** The content of a cookie: a login at the issuer, or one at an upstream server. */
+interface BegunLogins {
+  readonly login: LoginSecrets & { readonly link: Link; readonly exp: number };
+  readonly upstream: Pick<Link, "principal" | "server" | "exp">;
 }
 
 const LINK_MS = 600_000;
@@ -135,11 +128,8 @@ type PageContext = ConnectContext & { readonly now: () => number };
 
 /** A reason to end a login with a page. */
 class Stop extends Error {
-  readonly page: ConnectPage;
-
-  constructor(page: ConnectPage) {
+  constructor(readonly page: ConnectPage) {
     super(page);
-    this.page = page;
   }
 }
 
@@ -176,26 +166,19 @@ class ConnectPages {
       return user instanceof Response ? user : this.#goOn(user, link, []);
     }
     const { url, secrets } = await this.#relyingParty.start();
-    const login: IssuerLogin = { ...secrets, link, exp: link.exp };
+    const login = { ...secrets, link, exp: link.exp };
     return redirectTo(url, [this.#cookie("login", secrets.state, login)]);
   }
 
   /** The issuer sends the browser back. */
   async #finishLogin(request: Request): Promise<Response> {
-    const params = new URL(request.url).searchParams;
-    const state = singleParameter(params, "state");
-    if (this.#relyingParty === undefined || state === undefined) throw new Stop("badRequest");
-    const name = cookieNameOf("login", state);
-    const login = await this.#read<IssuerLogin>("login", readCookie(request, name) ?? "", "otherBrowser");
-    // The name of the cookie has only a part of the hash.
-    if (login.state !== state) throw new Stop("otherBrowser");
-    const spent = [deleteCookie(name)];
+    if (this.#relyingParty === undefined) throw new Stop("badRequest");
+    const { params, login, spent } = await this.#returned(request, "login");
     let user: string | undefined;
     try {
       user = await this.#relyingParty.finish(params, login);
     } catch (error) {
-      this.#context.warn(`A login for the connect page failed: ${messageOf(error)}`, login.link.server);
-      return connectPage("failed", spent);
+      return this.#failed("A login for the connect page failed", error, login.link.server, spent);
     }
     return this.#goOn(user, login.link, spent);
   }
@@ -212,8 +195,7 @@ class ConnectPages {
     try {
       authUrl = await logins.start(principal, server);
     } catch (error) {
-      warn(`A login cannot be started: ${messageOf(error)}`, server);
-      return connectPage("failed", cookies);
+      return this.#failed("A login cannot be started", error, server, cookies);
     }
     // The first one wins, on all replicas.
     const isFirst = await store.put(usedKey(link), { at: now() }, { ifVersion: 0, ttlMs: USED_MS });
@@ -224,27 +206,37 @@ class ConnectPages {
       warn("The login page of this server has no `state`, so the login cannot be bound to a browser", server);
       return connectPage("failed", cookies);
     }
-    const login: UpstreamLogin = { stateHash: hashOf(state), principal, server, exp: now() + LINK_MS };
+    const login = { principal, server, exp: now() + LINK_MS };
     return redirectTo(authUrl, [...cookies, this.#cookie("upstream", state, login)]);
   }
 
   /** The authorization server of the upstream server sends the browser back. */
   async #finishUpstream(request: Request): Promise<Response> {
-    const params = new URL(request.url).searchParams;
-    const state = singleParameter(params, "state");
-    if (state === undefined) throw new Stop("badRequest");
-    const name = cookieNameOf("upstream", state);
-    const sealed = readCookie(request, name) ?? "";
-    const login = await this.#read<UpstreamLogin>("upstream", sealed, "otherBrowser");
-    if (login.stateHash !== hashOf(state)) throw new Stop("otherBrowser");
-    const spent = [deleteCookie(name)];
+    const { params, login, spent } = await this.#returned(request, "upstream");
     try {
       await this.#context.logins.finish(login.principal, login.server, params);
       return connectPage("connected", spent);
     } catch (error) {
-      this.#context.warn(`A login failed: ${messageOf(error)}`, login.server);
-      return connectPage("failed", spent);
+      return this.#failed("A login failed", error, login.server, spent);
     }
+  }
+
+  /** The login that this browser has begun with the `state` that it brings. Its cookie is spent. */
+  async #returned<Kind extends keyof BegunLogins>(request: Request, kind: Kind) {
+    const params = new URL(request.url).searchParams;
+    const state = singleParameter(params, "state");
+    if (state === undefined) throw new Stop("badRequest");
+    const name = cookieNameOf(kind, state);
+    const sealed = readCookie(request, name) ?? "";
+    const login = await this.#read<BegunLogins[Kind] & { stateHash?: string }>(kind, sealed, "otherBrowser");
+    // The name of the cookie has only a part of the hash.
+    if (login.stateHash !== hashOf(state)) throw new Stop("otherBrowser");
+    return { params, login, spent: [deleteCookie(name)] };
+  }
+
+  #failed(what: string, error: unknown, server: string, cookies: readonly string[]): Response {
+    this.#context.warn(`${what}: ${messageOf(error)}`, server);
+    return connectPage("failed", cookies);
   }
 
   async #read<Value extends { exp: number }>(
@@ -257,9 +249,9 @@ class ConnectPages {
     return value;
   }
 
-  #cookie(kind: "login" | "upstream", state: string, value: IssuerLogin | UpstreamLogin): string {
-    const text = this.#context.seal.seal(PURPOSES[kind], value);
-    return setCookie(cookieNameOf(kind, state), text, value.exp - this.#context.now());
+  #cookie<Kind extends keyof BegunLogins>(kind: Kind, state: string, login: BegunLogins[Kind]): string {
+    const text = this.#context.seal.seal(PURPOSES[kind], { ...login, stateHash: hashOf(state) });
+    return setCookie(cookieNameOf(kind, state), text, login.exp - this.#context.now());
   }
 }
 
@@ -335,42 +327,38 @@ function withCookies(fields: Readonly<Record<string, string>>, cookies: readonly
   return headers;
 }
 
-/** What the connect page does at upstream servers. */
-interface UpstreamLogins {
-  /** The address of the login page; undefined if the user is logged in. */
-  start(principal: string, server: string): Promise<string | undefined>;
-  /** Finishes the login with the parameters of its callback, and lets the connection go on. */
-  finish(principal: string, server: string, params: URLSearchParams): Promise<void>;
-}
-
 /** How long a browser waits for the server at most. */
 const CONNECT_MS = 15_000;
 
-export function createUpstreamLogins(
-  portOf: (principal: string) => Pick<Port, "opened" | "pool" | "oauth">,
-): UpstreamLogins {
+/** What the connect page does at upstream servers. */
+type UpstreamLogins = ReturnType<typeof createUpstreamLogins>;
+
+export function createUpstreamLogins(portOf: (principal: string) => Pick<Port, "opened" | "pool" | "oauth">) {
+  const open = async (principal: string, server: string) => {
+    const port = portOf(principal);
+    await port.opened();
+    const connect = () => port.pool.require(server).connect({ timeoutMs: CONNECT_MS, isRequested: true });
+    return { oauth: port.oauth, connect };
+  };
   return {
-    async start(principal, server) {
-      const port = portOf(principal);
-      await port.opened();
+    /** The address of the login page; undefined if the user is logged in. */
+    async start(principal: string, server: string): Promise<string | undefined> {
+      const { oauth, connect } = await open(principal, server);
       try {
-        await port.pool.require(server).connect({ timeoutMs: CONNECT_MS, isRequested: true });
+        await connect();
       } catch (error) {
         if (error instanceof AuthError && error.authUrl !== undefined) return error.authUrl;
         throw error;
       }
       // A server that lets users connect may still require a login, or more scopes, for a call.
-      return port.oauth.loginUrl(server);
+      return oauth.loginUrl(server);
     },
-    async finish(principal, server, params) {
-      const port = portOf(principal);
-      await port.opened();
-      await port.oauth.finish(server, params);
+    /** Finishes the login with the parameters of its callback, and lets the connection go on. */
+    async finish(principal: string, server: string, params: URLSearchParams): Promise<void> {
+      const { oauth, connect } = await open(principal, server);
+      await oauth.finish(server, params);
       // Not awaited: the browser shows the outcome of the login. Calls see the outcome of the connection.
-      port.pool
-        .require(server)
-        .connect({ timeoutMs: CONNECT_MS, isRequested: true })
-        .catch(() => {});
+      connect().catch(() => {});
     },
   };
 }

@@ -1,12 +1,12 @@
 /** The login of a user at the issuer, with the gateway as a client: code flow with PKCE, `state` and `nonce`. */
 
 import { hash } from "node:crypto";
-import { readCode, singleParameter } from "../../auth/login-callback.js";
+import { readCode } from "../../auth/login-callback.js";
 import { checkLoginPage } from "../../transports/http/credentials/checked-provider.js";
 import { isRecord } from "../../util/json.js";
-import type { ConnectClient } from "./auth-options.js";
+import { singleParameter } from "../../util/text.js";
+import type { AuthSettings, ConnectClient } from "./auth-options.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";
-import type { AuthSettings } from "./read-auth-options.js";
 import { verifyJwt } from "./verify-jwt.js";
 
 /** What the browser keeps, sealed, until it returns. */
@@ -84,20 +84,14 @@ async function exchange(
     redirect_uri: redirectUri,
     code_verifier: verifier,
   });
-  const headers = {
-    "content-type": "application/x-www-form-urlencoded",
-    ...authorize(body, client, metadata),
-  };
-  const answer = await issuer.fetchJson(new URL(endpoint), {
-    method: "POST",
-    headers,
-    body: body.toString(),
-  });
-  const idToken = isRecord(answer.body) ? answer.body["id_token"] : undefined;
-  if (answer.status === 200 && typeof idToken === "string") return idToken;
-  const error = isRecord(answer.body) ? answer.body["error"] : undefined;
+  const type = "application/x-www-form-urlencoded";
+  const headers = { "content-type": type, ...authorize(body, client, metadata) };
+  const sent = { method: "POST", headers, body: body.toString() };
+  const { status, body: answer } = await issuer.fetchJson(new URL(endpoint), sent);
+  const { id_token: idToken, error } = isRecord(answer) ? answer : {};
+  if (status === 200 && typeof idToken === "string") return idToken;
   // An error code of OAuth is a short word; other text of the issuer is not repeated.
-  const reason = typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : `HTTP ${answer.status}`;
+  const reason = typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : `HTTP ${status}`;
   throw new Error(`the issuer rejected the code of the login (${reason})`);
 }
 
@@ -125,8 +119,8 @@ async function userOf(
 ): Promise<string | undefined> {
   const { clientId } = client;
   const { algorithms, principal } = settings;
-  const rules = { issuer: issuer.name, keys: issuer.keys, audiences: [clientId], algorithms, now };
-  const token = await verifyJwt(idToken, rules);
+  const { name, keys } = issuer;
+  const token = await verifyJwt(idToken, { issuer: name, keys, audiences: [clientId], algorithms, now });
   const { nonce: said, aud, azp } = token.claims;
   if (said !== nonce) throw new Error("the ID token belongs to another login (nonce)");
   const isShared = Array.isArray(aud) && aud.length > 1;

@@ -2,7 +2,7 @@
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { isRecord } from "../../util/json.js";
 import type { TokenClaims } from "./auth-options.js";
-import { type KeySource, KeysUnavailable } from "./key-source.js";
+import { type KeySource, KeysUnavailable } from "./issuer.js";
 
 export interface JwtRules {
   readonly issuer: string;

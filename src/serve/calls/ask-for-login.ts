@@ -1,5 +1,5 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
-import { type AuthError, ToolCallError } from "../../errors/toolport-error.js";
+import { type AuthError, ToolCallError, type ToolportError } from "../../errors/toolport-error.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
 import { FailedRequest, type Handled, type RequestContext, type RequestFacts } from "../request-context.js";
@@ -34,10 +34,10 @@ export function askForLogin(
   const message = `Log in to ${server} to use its tools`;
   if (url === undefined) {
     const missing = parts.connect?.missing ?? "Log in with `toolport auth` on the machine of the gateway";
-    return { json: resultText(client, toText(error, `${message}. ${missing}`)), facts };
+    return inText(context, error, `${message}. ${missing}`, facts);
   }
   const elicitation = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
-  if (!takesUrls(context)) return { json: resultText(client, toText(error, `${message}: ${url}`)), facts };
+  if (!takesUrls(context)) return inText(context, error, `${message}: ${url}`, facts);
   if (client.era === "legacy") {
     const fault = new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
     throw new FailedRequest(fault, facts);
@@ -63,7 +63,7 @@ export function askForPages(
   const { server = "" } = error;
   if (!takesUrls(context)) {
     const links = pages.map(({ message, url }) => `${message}: ${url}`).join("\n");
-    return { json: resultText(client, toText(error, links)), facts: { outcome: "waiting" } };
+    return inText(context, error, links, { outcome: "waiting" });
   }
   const inputRequests = Object.fromEntries(
     pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
@@ -90,8 +90,12 @@ function takesUrls({ client }: RequestContext): boolean {
   return hasUrl && (client.era === "modern" || client.version >= "2025-11-25");
 }
 
-const toText = (error: AuthError | ToolCallError, text: string) => ({
-  content: [{ type: "text", text }],
-  isError: true,
-  _meta: { [FAILURE_META_KEY]: failureData(error) },
-});
+function inText(
+  { client }: RequestContext,
+  error: ToolportError,
+  text: string,
+  facts: RequestFacts,
+): Handled {
+  const _meta = { [FAILURE_META_KEY]: failureData(error) };
+  return { json: resultText(client, { content: [{ type: "text", text }], isError: true, _meta }), facts };
+}

@@ -1,16 +1,17 @@
 /** `tools/call`: resolves the public name, asks the policy, and passes the call on. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { AuthError } from "../../errors/toolport-error.js";
-import type { CallAnswer, CallToolOptions } from "../../execution/tool-call.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
+import type { JsonSchema } from "../../model/tool-info.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
-import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
+import { readParamHeaders } from "../../protocol/param-headers.js";
+import { oncePerObject } from "../../util/concurrency.js";
 import { type Fields, isRecord, toRecord } from "../../util/json.js";
 import { decodeHeaderText } from "../../util/text.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
-import { SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
+import { SIGN_IN, signInServer, signInTool, type ToolEntry } from "../lists/list-entries.js";
 import { MAX_HOPS, mismatch, nextHop } from "../message.js";
 import {
   type CallOutcome,
@@ -139,7 +140,7 @@ function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCa
 
 function decideAndRun(
   context: RequestContext,
-  entry: CatalogEntry,
+  entry: ToolEntry,
   args: Fields,
   plan: CallPlan,
 ): Promise<Handled> {
@@ -164,7 +165,7 @@ const UNRULED: AllowedCall = { isExact: false, isApproved: false };
 /** Runs the call, if it may run. */
 function end(
   context: RequestContext,
-  entry: CatalogEntry,
+  entry: ToolEntry,
   { wanted, round }: CallPlan,
   { facts, decided }: { readonly facts: RequestFacts & { args: Fields }; readonly decided: DecidedCall },
 ): Handled | Promise<Handled> {
@@ -194,7 +195,7 @@ function end(
       const answered = await user.port.run(entry, facts.args, options, {
         hooks: createHooks(context, answer),
         round: { inputResponses, requestState, task, progressUntil: progress?.until },
-        aroundFallback: (next) => async (call) => next(await decideFallback(context, call, isApproved)),
+        admitFallback: (call) => decideFallback(context, call, isApproved),
       });
       return toOutcome(answered);
     },
@@ -220,7 +221,7 @@ function end(
 }
 
 /** The result as the server sent it, unless a later step of the pipeline has changed it. */
-function toOutcome({ result, received }: CallAnswer): CallOutcome {
+function toOutcome({ result, received }: Awaited<ReturnType<Port["run"]>>): CallOutcome {
   const { server } = result;
   if (received === undefined) return { fields: resultFields(result), server };
   const { resultType, ...fields } = received;
@@ -250,7 +251,7 @@ function isSameMeta(meta: Fields, received: unknown): boolean {
 const outcomeOf = ({ isError }: Fields): RequestFacts => ({ outcome: isError === true ? "error" : "ok" });
 
 /** The name of the tool at the server that answered, which may be a fallback server. */
-function toolAt({ pool }: Port, { info, source }: CatalogEntry, server: string): string {
+function toolAt({ pool }: Port, { info, source }: ToolEntry, server: string): string {
   if (server === info.server) return source.sourceName;
   return pool.configOf(info.server)?.fallback?.tools[source.sourceName] ?? source.sourceName;
 }
@@ -281,20 +282,16 @@ function resultFields({ content, structuredContent, isError, _meta }: ToolResult
 
 const unknownTool = (name: string): Fault => invalidParams(`Unknown tool: ${name.slice(0, 200)}`);
 
-/** By the schema of the tool. */
-const declaredHeaders = new WeakMap<object, readonly ParamHeader[]>();
+/** Read once for each schema. */
+const declaredHeaders = oncePerObject((schema: JsonSchema) => {
+  const headers = readParamHeaders(schema);
+  return typeof headers === "string" ? [] : headers;
+});
 
 /** Throws `-32020` if a header is missing or differs from the body. The body decides what is sent. */
-function checkParamHeaders({ client, exchange }: RequestContext, { info }: CatalogEntry, args: Fields): void {
+function checkParamHeaders({ client, exchange }: RequestContext, { info }: ToolEntry, args: Fields): void {
   if (client.era !== "modern" || exchange.header === undefined) return;
-  const { inputSchema } = info;
-  let headers = declaredHeaders.get(inputSchema);
-  if (headers === undefined) {
-    const read = readParamHeaders(inputSchema);
-    headers = typeof read === "string" ? [] : read;
-    declaredHeaders.set(inputSchema, headers);
-  }
-  for (const { path, header } of headers) {
+  for (const { path, header } of declaredHeaders(info.inputSchema)) {
     const value = path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args);
     if (value === undefined || value === null || typeof value === "object") continue;
     const given = exchange.header(header.toLowerCase())?.trim();

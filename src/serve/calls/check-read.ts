@@ -1,6 +1,6 @@
 /** Finds the resources that clients name, and asks the policy about resources and prompts. */
 
-import { Fault, INTERNAL_ERROR } from "../faults.js";
+import { internalFault } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
 import type { GatewayClient } from "../message.js";
@@ -16,6 +16,17 @@ type Read = Pick<PolicyRequest, "method" | "server" | "uri" | "prompt" | "args">
 interface ReadContext {
   readonly parts: Pick<GatewayParts, "policy">;
   readonly client: Pick<GatewayClient, "principal" | "scopes">;
+}
+
+/** For each entry of a list: whether the policy shows it to the client. */
+export async function areShown(
+  { parts, client }: ReadContext,
+  entries: readonly Omit<PolicyRequest, "principal" | "scopes">[],
+): Promise<readonly boolean[]> {
+  const { principal, scopes } = client;
+  if (parts.policy === undefined) return entries.map(() => true);
+  const decisions = await parts.policy.decideAll(entries.map((entry) => ({ principal, scopes, ...entry })));
+  return decisions.map(({ effect }) => effect !== "deny");
 }
 
 /** Why the client may not read it; undefined if it may. There is no approval for reading. */
@@ -34,11 +45,8 @@ export async function checkRead(context: ReadContext, read: Read): Promise<void>
 }
 
 function refusedRead(reason: string, facts: RequestFacts): FailedRequest {
-  const fault = new Fault({
-    code: INTERNAL_ERROR,
-    message: `The gateway refused this request: ${reason}`,
-    data: { code: "REFUSED", retryable: false, outcome: "unsent" },
-  });
+  const failure = { code: "REFUSED", retryable: false, outcome: "unsent" };
+  const fault = internalFault(`The gateway refused this request: ${reason}`, failure);
   return new FailedRequest(fault, { ...facts, outcome: "refused" });
 }
 

@@ -1,7 +1,7 @@
 /** What a client brings to a request: its capabilities, and how it gets questions, log messages and progress. */
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { ServerQuestion, SessionHooks } from "../../protocol/session-hooks.js";
+import type { SessionHooks } from "../../protocol/session-hooks.js";
 import type { Fields } from "../../util/json.js";
 import {
   type AskClient,
@@ -14,7 +14,7 @@ import {
 } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
-import { resultOf } from "./parked-calls.js";
+import { cannotAsk, resultOf } from "./parked-calls.js";
 
 /** Legacy clients get messages from this level on until they choose one. */
 const DEFAULT_LEVEL = "info";
@@ -51,12 +51,11 @@ export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
 /** Sends the question to a legacy client on the stream of its request. */
 export async function askOnStream(
   context: RequestContext,
-  { method, params, onProgress }: ServerQuestion,
+  { method, params, onProgress }: Parameters<AskClient>[0],
   signal: AbortSignal,
 ): Promise<Fields> {
   const { exchange, parts, client, user } = context;
-  if (exchange.ask === undefined)
-    throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
+  if (exchange.ask === undefined) throw cannotAsk();
   if (method === "elicitation/create") parts.feeds.showsPage(user, params);
   if (onProgress === undefined) return resultOf(await exchange.ask(method, params, signal));
   const { token, stop } = parts.questions.followProgress(client.principal, onProgress);

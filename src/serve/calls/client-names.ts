@@ -42,39 +42,25 @@ const LISTS = ["content", "contents", "messages"];
 
 /** A result with other URIs; itself if nothing changes. */
 function renameUris(result: Fields, rename: (uri: string) => string): Fields {
-  let changed: Record<string, unknown> | undefined;
-  for (const key of LISTS) {
+  const changes = LISTS.flatMap((key) => {
     const list = result[key];
-    if (!Array.isArray(list)) continue;
-    const renamed = renameList(list, rename);
-    if (renamed !== list) changed = { ...(changed ?? result), [key]: renamed };
-  }
-  return changed ?? result;
+    if (!Array.isArray(list)) return [];
+    const renamed = list.map((item) => (isRecord(item) ? renameItem(item, rename) : item));
+    return renamed.some((item, index) => item !== list[index]) ? [[key, renamed]] : [];
+  });
+  return changes.length === 0 ? result : { ...result, ...Object.fromEntries(changes) };
 }
 
 /** Whether a result contains URIs that may have to be renamed. */
-function hasUris(result: Fields): boolean {
-  for (const key of LISTS) {
+const hasUris = (result: Fields): boolean =>
+  LISTS.some((key) => {
     const list = result[key];
-    if (Array.isArray(list) && list.some(isNamed)) return true;
-  }
-  return false;
-}
+    return Array.isArray(list) && list.some(isNamed);
+  });
 
 function isNamed(item: unknown): boolean {
   if (!isRecord(item)) return false;
   return typeof item["uri"] === "string" || isRecord(item["resource"]) || isNamed(item["content"]);
-}
-
-function renameList(list: readonly unknown[], rename: (uri: string) => string): readonly unknown[] {
-  let changed: unknown[] | undefined;
-  list.forEach((item, index) => {
-    const renamed = isRecord(item) ? renameItem(item, rename) : item;
-    if (renamed === item) return;
-    changed ??= [...list];
-    changed[index] = renamed;
-  });
-  return changed ?? list;
 }
 
 /** A content block, the contents of a resource, or a message of a prompt. */

@@ -1,10 +1,9 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { ServerSkipped } from "../../execution/fallback.js";
 import type { ToolCall } from "../../execution/tool-call.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { visibleLine } from "../../util/visible-text.js";
 import { badState, FAILURE_META_KEY, Refusal } from "../faults.js";
+import type { ToolEntry } from "../lists/list-entries.js";
 import type { PolicyDecision } from "../policy/policy.js";
 import type { Handled, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
@@ -41,7 +40,7 @@ export interface AllowedCall {
 
 export async function decideCall(
   context: RequestContext,
-  { info, source }: CatalogEntry,
+  { info, source }: ToolEntry,
   args: Fields,
   approval: ApprovalParts,
 ): Promise<DecidedCall> {
@@ -89,30 +88,22 @@ export async function refusalNow(
  * Decides about the call of a fallback server. An approval of the call covers it, if its server needs no other decision.
  *
  * @param isApproved whether a person has approved the call
- * @returns the call as that server may get it
- * @throws ServerSkipped if it must not get the call
+ * @returns the call as that server may get it; undefined if it must not get the call
  */
 export async function decideFallback(
   { parts, user, client }: RequestContext,
   call: ToolCall,
   isApproved: boolean,
-): Promise<ToolCall> {
+): Promise<ToolCall | undefined> {
   const { server, sourceName: tool } = call.tool;
   const { principal, scopes } = client;
   const listed = user.port.catalog.find(server, tool)?.info;
-  if (listed === undefined || !parts.offers(principal, listed)) throw new ServerSkipped();
+  if (listed === undefined || !parts.offers(principal, listed)) return undefined;
   const { args } = call;
-  const decision = await parts.policy?.decide({
-    principal,
-    scopes,
-    method: "tools/call",
-    server,
-    tool,
-    args,
-  });
+  const method = "tools/call";
+  const decision = await parts.policy?.decide({ principal, scopes, method, server, tool, args });
   if (decision === undefined) return call;
-  if (decision.effect !== "allow" && !(isApproved && decision.effect === "approve"))
-    throw new ServerSkipped();
+  if (decision.effect !== "allow" && !(isApproved && decision.effect === "approve")) return undefined;
   return decision.readsArguments === true
     ? { ...call, options: { ...call.options, checkArguments: "strict" } }
     : call;
@@ -122,7 +113,7 @@ export async function decideFallback(
 async function approve(
   context: RequestContext,
   decision: PolicyDecision,
-  { round, wanted, info, args }: ApprovalParts & { info: CatalogEntry["info"]; args: Fields },
+  { round, wanted, info, args }: ApprovalParts & { info: ToolEntry["info"]; args: Fields },
   decide: () => PolicyDecision | Promise<PolicyDecision>,
 ): Promise<Handled | undefined> {
   const { client, exchange } = context;
@@ -152,7 +143,7 @@ async function approve(
 const takesForms = ({ elicitation }: Fields): boolean =>
   isRecord(elicitation) && (elicitation["form"] !== undefined || Object.keys(elicitation).length === 0);
 
-function question({ name, inputSchema }: CatalogEntry["info"], args: Fields, reason = "") {
+function question({ name, inputSchema }: ToolEntry["info"], args: Fields, reason = "") {
   const { text, isShortened } = showArguments(args, inputSchema["properties"]);
   const why = reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason;
   const lines = [`Allow ${name} with these arguments? ${why}`.trimEnd()];

@@ -1,43 +1,34 @@
 /** Calls of tools that the port itself offers. They show and read things of servers, so filters and the policy apply to those. */
 
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import {
-  CALL_TOOL_NAME,
-  readSearchArguments,
-  SEARCH_TOOLS_NAME,
-} from "../../catalog/search/deferred-tools.js";
-import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
 import { CatalogError, ToolportError } from "../../errors/toolport-error.js";
-import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
+import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { missingTool } from "../../port/find-tool.js";
-import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
+import type { Port } from "../../port/port.js";
 import type { Fields } from "../../util/json.js";
-import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
 import { suggest } from "../../util/suggest.js";
 import { Refusal } from "../faults.js";
-import { resourceNames } from "../lists/list-entries.js";
-import type { Policy, PolicyRequest } from "../policy/policy.js";
+import { resourceNames, type ToolEntry } from "../lists/list-entries.js";
+import type { PolicyRequest } from "../policy/policy.js";
 import { FailedRequest, failureOf, type RequestContext, type RequestFacts } from "../request-context.js";
-import { refusalOfRead, refusalOfUri } from "./check-read.js";
-
-/** Search results are filtered afterwards, so more are searched than are shown. */
-const MAX_FOUND = 10_000;
-
-/** Tools that show a user nothing that the policy does not allow: `read_artifact` reads results that this user got before. */
-const WITH_POLICY: readonly string[] = [SEARCH_TOOLS_NAME, CALL_TOOL_NAME, READ_ARTIFACT_NAME];
+import { areShown, refusalOfRead, refusalOfUri } from "./check-read.js";
 
 /**
- * Whether a gateway offers an own tool. With a policy only those above are, and those that ask the policy about the resources and
- * prompts that they read. What a function of the program reads for its tools does not show who called them.
+ * Whether a gateway offers an own tool. With a policy only those are that show a user nothing that it does not allow: search and call,
+ * `read_artifact`, which reads results that this user got before, and those that ask the policy about what they read. What a function of
+ * the program reads for its tools does not show who called them.
  */
 export const offersOwnTool = (
   { parts, user }: Pick<RequestContext, "parts" | "user">,
   name: string,
-): boolean => parts.policy === undefined || WITH_POLICY.includes(name) || user.port.own.isRuled(name);
+): boolean => parts.policy === undefined || user.port.own.kindOf(name) !== undefined;
 
-/** The result of an own tool, and what the audit log says about it. */
-interface OwnAnswer {
+type ItemRules = Parameters<Port["own"]["callUnder"]>[0];
+/** A resource, a template or a prompt that an own tool shows or reads. */
+type OwnToolItem = Parameters<ItemRules["check"]>[0];
+
+/** The result of a tool, and what the audit log says about it. */
+export interface OwnAnswer {
   readonly result: ToolResult;
   readonly facts: RequestFacts;
 }
@@ -51,11 +42,13 @@ export function callOwnTool(
   const { policy } = context.parts;
   const { own } = context.user.port;
   const { signal } = context.exchange;
-  if (!offersOwnTool(context, name)) return undefined;
-  if (name === SEARCH_TOOLS_NAME && own.targetOf(name, args) === undefined)
-    return withOutcome(searchTools(context, args));
-  if (policy !== undefined && name === READ_ARTIFACT_NAME) return withOutcome(readArtifact(context, args));
-  if (policy !== undefined && name !== CALL_TOOL_NAME) return callUnder(context, policy, name, args);
+  const kind = own.kindOf(name);
+  if (kind === "search") return withOutcome(searchTools(context, args));
+  if (policy !== undefined) {
+    if (kind === undefined) return undefined;
+    if (kind === "artifact") return withOutcome(readArtifact(context, name, args));
+    if (kind === "ruled") return callUnder(context, name, args);
+  }
   const calling = own.call(name, args, { signal });
   return calling && withOutcome(calling);
 }
@@ -66,14 +59,9 @@ async function withOutcome(calling: Promise<ToolResult>): Promise<OwnAnswer> {
 }
 
 /** Calls a tool that reads something of a server, which is in the audit log too. */
-async function callUnder(
-  context: RequestContext,
-  policy: Policy,
-  name: string,
-  args: Fields,
-): Promise<OwnAnswer> {
+async function callUnder(context: RequestContext, name: string, args: Fields): Promise<OwnAnswer> {
   let server: string | undefined;
-  const rules = itemRules(context, policy, (item) => {
+  const rules = itemRules(context, (item) => {
     server = item.server;
   });
   const { own } = context.user.port;
@@ -88,7 +76,7 @@ async function callUnder(
 }
 
 /** The rules may have changed since the result was cut. The rest of it is decided about like the tool in a list. */
-async function readArtifact(context: RequestContext, args: Fields): Promise<ToolResult> {
+async function readArtifact(context: RequestContext, name: string, args: Fields): Promise<ToolResult> {
   const { parts, user, client } = context;
   const { port } = user;
   const { signal } = context.exchange;
@@ -102,25 +90,21 @@ async function readArtifact(context: RequestContext, args: Fields): Promise<Tool
       throw new Refusal(server, "the policy does not allow the tool that returned this result");
   }
   // Every port has this tool.
-  return port.own.call(READ_ARTIFACT_NAME, args, { signal })!;
+  return port.own.call(name, args, { signal })!;
 }
 
 /** What the policy lets the client see and read. @param onRead called before the policy decides about one thing */
-function itemRules(context: RequestContext, policy: Policy, onRead: (item: OwnToolItem) => void): ItemRules {
-  const { principal, scopes } = context.client;
+function itemRules(context: RequestContext, onRead: (item: OwnToolItem) => void): ItemRules {
   return {
-    async areShown(items) {
-      const decisions = await policy.decideAll(
+    areShown: (items) =>
+      areShown(
+        context,
         items.map((item) => ({
-          principal,
-          scopes,
           method: listMethod(item),
           server: item.server,
           ...("prompt" in item ? { prompt: item.prompt } : { uri: item.uri }),
         })),
-      );
-      return decisions.map(({ effect }) => effect !== "deny");
-    },
+      ),
     async check(item) {
       const { server } = item;
       onRead(item);
@@ -153,36 +137,23 @@ function listMethod(item: OwnToolItem): string {
 async function searchTools(context: RequestContext, args: Fields): Promise<ToolResult> {
   const { port } = context.user;
   await port.need("tools", { signal: context.exchange.signal });
-  const { query, limit } = readSearchArguments(args);
-  const found = await port.catalog.search(query, MAX_FOUND);
-  const isShown = await visibleTools(
-    context,
-    found.map(({ tool }) => tool),
-  );
-  const shown = found.filter((_, index) => isShown[index]);
-  const text = searchAnswer(firstMatches(shown, limit));
-  return toToolResult({ content: [{ type: "text", text }], isError: false }, "toolport");
+  return port.own.search(args, (tools) => visibleTools(context, tools));
 }
 
 /** For each tool: whether a list would show it to this user. */
 export async function visibleTools(
-  { parts, client }: Pick<RequestContext, "parts" | "client">,
+  context: Pick<RequestContext, "parts" | "client">,
   tools: readonly ToolInfo[],
 ): Promise<readonly boolean[]> {
-  const { principal, scopes } = client;
-  const offered = tools.map((tool) => parts.offers(principal, tool));
-  if (parts.policy === undefined) return offered;
-  const decisions = await parts.policy.decideAll(
-    tools.map(({ server, sourceName, name }) => ({
-      principal,
-      scopes,
-      method: "tools/list",
-      server,
-      tool: sourceName,
-      publicName: name,
-    })),
-  );
-  return offered.map((isOffered, index) => isOffered && decisions[index]!.effect !== "deny");
+  const { parts, client } = context;
+  const entries = tools.map(({ server, sourceName: tool, name: publicName }) => ({
+    method: "tools/list",
+    server,
+    tool,
+    publicName,
+  }));
+  const isShown = await areShown(context, entries);
+  return tools.map((tool, index) => isShown[index]! && parts.offers(client.principal, tool));
 }
 
 /** Some of them may be hidden. */
@@ -193,7 +164,7 @@ export async function findForCall(
   context: RequestContext,
   name: string,
   signal: AbortSignal,
-): Promise<CatalogEntry> {
+): Promise<ToolEntry> {
   try {
     return await context.user.port.findForCall(name, { signal });
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 import { type Fields, isRecord } from "../../util/json.js";
 import { pause, unrefTimer } from "../../util/timers.js";
+import { INTERNAL_ERROR } from "../faults.js";
 import type { ClientResponse } from "../message.js";
 
 /** Key in `_meta` of a question: the name under which the client should answer it. */
@@ -53,14 +54,9 @@ export class InterruptibleCall<Result> {
     const early = key === undefined ? undefined : this.#early[key];
     if (isRecord(early)) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
       const question: Question = { method, params, answer: resolve, isOpen: () => !signal.aborted };
-      const onAbort = () => {
-        const index = this.#questions.indexOf(question);
-        if (index >= 0) this.#questions.splice(index, 1);
-        reject(signal.reason);
-      };
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       this.#questions.push(question);
       this.#wake?.();
     });
@@ -74,9 +70,9 @@ export class InterruptibleCall<Result> {
   /** Waits for the next question or the end. One caller at a time. */
   async next(): Promise<CallStep<Result>> {
     for (;;) {
-      if (this.#questions.length > 0) {
+      if (this.#questions.some((question) => question.isOpen())) {
         await pause(GATHER_MS);
-        return { questions: named(this.#questions.splice(0)) };
+        return { questions: named(this.#questions.splice(0).filter((question) => question.isOpen())) };
       }
       if (this.#end !== undefined) return this.#end;
       await new Promise<void>((resolve) => {
@@ -117,7 +113,7 @@ export function shownParams(params: Fields | undefined): Fields | undefined {
 }
 
 /** A call that waits for its client. */
-export interface ParkedCall<Open extends { abandon(reason: unknown): void }> {
+export interface ParkedCall<Open> {
   readonly open: Open;
   readonly questions: Readonly<Record<string, Question>>;
   readonly principal: string | undefined;
@@ -147,8 +143,7 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
       this.take(id, parked.principal);
       parked.open.abandon(new Error("The client did not answer in time"));
     }, this.#questionTimeoutMs);
-    unrefTimer(timer);
-    this.#parked.set(id, { parked, timer });
+    this.#parked.set(id, { parked, timer: unrefTimer(timer) });
   }
 
   /** Undefined for a call of another user as for one that is not parked. */
@@ -162,12 +157,8 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
   }
 
   close(): void {
-    for (const { parked, timer } of this.#parked.values()) {
-      clearTimeout(timer);
-      parked.onTaken();
-      parked.open.abandon(new Error("The gateway is closing"));
-    }
-    this.#parked.clear();
+    for (const [id, { parked }] of [...this.#parked])
+      this.take(id, parked.principal)?.open.abandon(new Error("The gateway is closing"));
   }
 }
 
@@ -175,8 +166,9 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
 export function resultOf({ result, error }: ClientResponse): Record<string, unknown> {
   if (result !== undefined) return { ...result };
   const { code, message, data } = isRecord(error) ? error : {};
-  throw Object.assign(new Error(typeof message === "string" ? message : "The client refused the request"), {
-    code: typeof code === "number" ? code : -32603,
-    data,
-  });
+  const text = typeof message === "string" ? message : "The client refused the request";
+  throw Object.assign(new Error(text), { code: typeof code === "number" ? code : INTERNAL_ERROR, data });
 }
+
+export const cannotAsk = (): Error =>
+  Object.assign(new Error("The client cannot be asked"), { code: INTERNAL_ERROR });

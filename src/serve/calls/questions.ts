@@ -3,11 +3,11 @@ import { StateError } from "../../errors/toolport-error.js";
 import { TokenBucket } from "../../util/concurrency.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
-import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
-import { type ClientResponse, RESERVED_META } from "../message.js";
+import { INTERNAL_ERROR, internalFault, storeAway } from "../faults.js";
+import type { ClientResponse } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
-import { notificationText } from "../results.js";
+import { notificationText, passedParams } from "../results.js";
 import type { Question } from "./parked-calls.js";
 
 const PURPOSE = "question";
@@ -97,10 +97,7 @@ export class Questions {
     const known = this.#progress.get(String(progressToken));
     if (known === undefined || known.principal !== principal || !Number.isFinite(progress)) return;
     if (!known.bucket.take(1)) return;
-    const meta = Object.entries(isRecord(_meta) ? _meta : {}).filter(
-      ([name]) => !name.startsWith(RESERVED_META),
-    );
-    known.onProgress({ ...rest, progress, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) });
+    known.onProgress(passedParams({ ...rest, progress, _meta }));
   }
 
   /** Delivers an answer of a client, here or on the replica that asked. Throws if that replica is gone. */
@@ -113,12 +110,9 @@ export class Questions {
     } catch (error) {
       if (replica === this.#mailbox.replica) return;
       if (StateError.isInstance(error)) throw storeAway();
-      throw new Fault({
-        code: INTERNAL_ERROR,
-        message: "The call that asked this question is gone, and its outcome is unknown",
-        data: { code: "CLOSED", retryable: false, outcome: "unknown", cause: String(error) },
-        status: 500,
-      });
+      const failure = { code: "CLOSED", retryable: false, outcome: "unknown", cause: String(error) };
+      const message = "The call that asked this question is gone, and its outcome is unknown";
+      throw internalFault(message, failure, { status: 500 });
     }
   }
 

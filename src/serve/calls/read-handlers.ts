@@ -71,9 +71,6 @@ export async function getPrompt(context: RequestContext): Promise<Handled> {
 /** How long a request about one thing waits for servers that are connecting. */
 const PATIENT_MS = 15_000;
 
-const unknownResource = (uri: string): Fault =>
-  new Fault({ code: INVALID_PARAMS, message: "Resource not found", data: { uri } });
-
 /** Looks again after waiting for servers that are slow to connect. */
 async function findResource(
   context: RequestContext,
@@ -84,7 +81,7 @@ async function findResource(
   const found =
     (await locateResource(context, uri, { isTemplate, signal })) ??
     (await locateResource(context, uri, { isTemplate, signal, limitMs: PATIENT_MS }));
-  if (found === undefined) throw unknownResource(uri);
+  if (found === undefined) throw invalidParams("Resource not found", { uri });
   return found;
 }
 
@@ -99,7 +96,7 @@ async function findPrompt(
   if (catalog.prompt(name) === undefined) await user.port.need("prompts", { signal, limitMs: PATIENT_MS });
   const found = catalog.prompt(name);
   if (found !== undefined) return { server: found.server, source: found.name };
-  throw new Fault({ code: INVALID_PARAMS, message: `Unknown prompt: ${name.slice(0, 200)}` });
+  throw invalidParams(`Unknown prompt: ${name.slice(0, 200)}`);
 }
 
 export async function complete(context: RequestContext): Promise<Handled> {
@@ -236,15 +233,13 @@ async function finish(
     const { ttlMs: _, cacheScope: __, ...question } = fields;
     return passQuestion(context, { fields: question, server }, identity);
   }
-  if (task !== undefined) observeTask(context, task, fields);
+  const { parts, user, request } = context;
+  // The result of a task is its end.
+  const status = request.method === "tasks/result" ? "completed" : fields["status"];
+  if (task !== undefined) parts.tasks.observe(user, task, status);
   const renamed = await withClientNames(context, server, fields);
   if (cache === undefined || client.era === "legacy") return { json: resultText(client, renamed) };
   return { json: resultText(client, { ...renamed, ...stricterCache(context) }, { cache }) };
-}
-
-/** The result of a task is its end. */
-function observeTask({ parts, user, request }: RequestContext, task: UserTask, { status }: Fields): void {
-  parts.tasks.observe(user, task, request.method === "tasks/result" ? "completed" : status);
 }
 
 /** What the server says about keeping the result holds, unless the result depends on answers of the client or on the user. */
@@ -255,12 +250,9 @@ function stricterCache({ request, parts }: RequestContext): Partial<CachePolicy>
 }
 
 /** Throws if the policy does not allow the request. */
-async function checkPolicy(
-  context: RequestContext,
-  { server, uri, prompt, params }: ServerRequest,
-): Promise<void> {
+async function checkPolicy(context: RequestContext, wanted: ServerRequest): Promise<void> {
+  const { server, uri, prompt, params } = wanted;
   if (uri === undefined && prompt === undefined) return;
   const args = isRecord(params["arguments"]) ? params["arguments"] : undefined;
-  const { method } = context.request;
-  await checkRead(context, { method, server, uri, prompt, args });
+  await checkRead(context, { method: context.request.method, server, uri, prompt, args });
 }

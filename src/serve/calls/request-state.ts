@@ -15,8 +15,8 @@ import {
 import type { Store } from "../../state/store.js";
 import { canonicalJson } from "../../util/canonical-json.js";
 import { type Fields, isRecord } from "../../util/json.js";
-import type { AuditOutcome } from "../audit/audit-event.js";
-import { badState, Fault, type FaultInit, INTERNAL_ERROR, storeAway, toFault } from "../faults.js";
+import type { AuditOutcome } from "../audit/open-audit.js";
+import { badState, Fault, type FaultInit, internalFault, SOON, storeAway, toFault } from "../faults.js";
 import type { ClientRequest, GatewayClient } from "../message.js";
 import {
   type CallOutcome,
@@ -168,7 +168,8 @@ export async function runOnce(
   const answers = hashOf(canonicalJson(request.params["inputResponses"] ?? null));
   const held = await mark(context, marks, { key, answers, expiresAt: expiresAt + SPARE_MS });
   if (held === undefined) return repeat(context, marks, { key, answers });
-  const mayKeep = (json: string) => json.length <= MAX_KEPT_CHARS && parts.users.mayKeep(user, json.length);
+  const mayKeep = (json: string) =>
+    json.length <= MAX_KEPT_CHARS && parts.users.mayWrite(user.principal, "keptChars", json.length);
   let end: CallEnd = { outcome: "error" };
   try {
     const handled = await run();
@@ -195,7 +196,7 @@ async function mark(
   marks: RecordAccess<UsedState>,
   { key, answers, expiresAt }: { key: string; answers: string; expiresAt: number },
 ): Promise<HeldRecord<UsedState> | undefined> {
-  if (!parts.users.mayMark(user)) {
+  if (!parts.users.mayWrite(user.principal, "mark")) {
     if ((await marks.read(key).catch(throwStoreAway)) !== undefined) return undefined;
     throw tooManyApprovals();
   }
@@ -255,18 +256,14 @@ function throwStoreAway(): never {
 
 /** The replica that ran the call is gone, or could not save the result. The call is never repeated. */
 const lostOutcome = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message:
-      "The call was sent, and its result was lost, so its outcome is unknown. Find out whether the tool ran before you call it again",
-    data: { code: "OUTCOME_UNKNOWN", retryable: false, outcome: "unknown" },
-  });
+  internalFault(
+    "The call was sent, and its result was lost, so its outcome is unknown. Find out whether the tool ran before you call it again",
+    { code: "OUTCOME_UNKNOWN", retryable: false, outcome: "unknown" },
+  );
 
 const tooManyApprovals = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message: "Too many approved calls of one user. Nothing was sent: try again later",
-    data: { code: "FULL", retryable: true, outcome: "unsent" },
-    status: 429,
-    headers: { "retry-after": "1" },
-  });
+  internalFault(
+    "Too many approved calls of one user. Nothing was sent: try again later",
+    { code: "FULL", retryable: true, outcome: "unsent" },
+    { status: 429, headers: SOON },
+  );

@@ -4,7 +4,7 @@
  */
 import { StateError } from "../../errors/toolport-error.js";
 import { type Fields, isRecord } from "../../util/json.js";
-import { badState, Fault, storeAway, toFault } from "../faults.js";
+import { badState, Fault, internalFault, storeAway, toFault } from "../faults.js";
 import type { AskClient } from "../message.js";
 import { MessageError } from "../replicas/mailbox.js";
 import {
@@ -79,10 +79,11 @@ function park(
     letGo();
   };
   parts.parked.add(id, { open, questions, principal, onTaken });
-  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
-    const shown = shownParams(params);
-    return [key, { method, ...(shown !== undefined && { params: shown }) }];
-  });
+  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => [
+    key,
+    // JSON leaves undefined parameters out.
+    { method, params: shownParams(params) },
+  ]);
   const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
   return askInResult(context, round, {
     identity: open.parkable.identity,
@@ -112,13 +113,11 @@ export async function answerParked(
   const { parts, client, exchange } = context;
   if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
   const { principal, scopes } = client;
+  const body: ParkedAnswer = { answers, scopes };
+  const from = { principal, signal: exchange.signal };
   let reply: ParkedReply;
   try {
-    const body: ParkedAnswer = { answers, scopes };
-    reply = (await parts.mailbox.send(replica, id, body, {
-      principal,
-      signal: exchange.signal,
-    })) as ParkedReply;
+    reply = (await parts.mailbox.send(replica, id, body, from)) as ParkedReply;
   } catch (error) {
     if (StateError.isInstance(error)) throw storeAway();
     // The owner knows nothing of the call: it was answered before, or its time is over.
@@ -131,14 +130,10 @@ export async function answerParked(
 
 /** The replica that had the call is gone, so its outcome is unknown. It is never repeated. */
 const lost = (error: unknown): Fault =>
-  new Fault({
-    code: -32603,
-    message: "The replica that waited for this answer is gone; the outcome of the call is unknown",
-    data: {
-      code: error instanceof MessageError ? error.code : "CLOSED",
-      retryable: false,
-      outcome: "unknown",
-    },
+  internalFault("The replica that waited for this answer is gone; the outcome of the call is unknown", {
+    code: error instanceof MessageError ? error.code : "CLOSED",
+    retryable: false,
+    outcome: "unknown",
   });
 
 async function answerForOther(

@@ -1,71 +1,51 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
+import type { Progress } from "../../protocol/pending-request.js";
 import { isRecord } from "../../util/json.js";
 import { unknownTask } from "../faults.js";
 import { metaOf } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
-import type { GatewayUser } from "../users.js";
 import { rising } from "./client-hooks.js";
 import { renameTasks } from "./client-names.js";
 import { visibleTools } from "./own-tools.js";
 import type { UserTask } from "./user-tasks.js";
 
 /** The progress of a call that may become a task: on the stream of the call, and then on the client's stream for news. */
-export class TaskProgress {
-  readonly #user: GatewayUser;
-  readonly #client: RequestContext["client"];
-  readonly #parts: RequestContext["parts"];
-  readonly #token: string | number;
-  readonly #end = new AbortController();
-  /** Undefined after the answer. */
-  #notify: ((text: string) => void) | undefined;
-  /** The server of the task, after the answer. */
-  #server: string | undefined;
-
-  constructor({ user, client, parts, exchange }: RequestContext, token: string | number) {
-    this.#user = user;
-    this.#client = client;
-    this.#parts = parts;
-    this.#token = token;
-    this.#notify = (text) => exchange.notify(text);
-  }
-
+export interface TaskProgress {
   /** Aborts when no more progress is wanted. */
-  get until(): AbortSignal {
-    return this.#end.signal;
-  }
-
-  readonly report = rising((progress): void => {
-    if (this.#end.signal.aborted) return;
-    const { session } = this.#client;
-    const params = { progressToken: this.#token, ...progress };
-    const server = this.#server;
-    if (server === undefined)
-      return this.#notify?.(notificationText("notifications/progress", passedParams(params)));
-    const idOf = (taskId: string) => this.#parts.tasks.find(this.#user, { server, taskId })?.id;
-    const text = notificationText("notifications/progress", renameTasks(params, idOf));
-    if (session !== undefined) this.#parts.feeds.sendTo(this.#user, session, text);
-  });
-
+  readonly until: AbortSignal;
+  readonly report: (progress: Progress) => void;
   /** The call is answered with a task. */
-  becomesTask(server: string): void {
-    this.#notify = undefined;
-    this.#server = server;
-  }
-
-  stop(): void {
-    this.#notify = undefined;
-    this.#end.abort();
-  }
+  readonly becomesTask: (server: string) => void;
+  readonly stop: () => void;
 }
 
 /** Undefined unless a legacy client asks for a task and for its progress. */
 export function createTaskProgress(context: RequestContext): TaskProgress | undefined {
-  const { client, request } = context;
+  const { user, client, parts, exchange, request } = context;
   const progressToken = metaOf(request.params)?.["progressToken"];
   if (client.era !== "legacy" || !isRecord(request.params["task"])) return undefined;
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
-  return new TaskProgress(context, progressToken);
+  const end = new AbortController();
+  /** The server of the task, after the answer. */
+  let taskServer: string | undefined;
+  return {
+    until: end.signal,
+    report: rising((progress): void => {
+      if (end.signal.aborted) return;
+      const server = taskServer;
+      const params = { progressToken, ...progress };
+      if (server === undefined)
+        return exchange.notify(notificationText("notifications/progress", passedParams(params)));
+      const idOf = (taskId: string) => parts.tasks.find(user, { server, taskId })?.id;
+      const text = notificationText("notifications/progress", renameTasks(params, idOf));
+      if (client.session !== undefined) parts.feeds.sendTo(user, client.session, text);
+    }),
+    becomesTask: (server) => {
+      taskServer = server;
+    },
+    stop: () => end.abort(),
+  };
 }
 
 /** A call that may become a task is answered. @param tool its name at the server */
@@ -81,7 +61,7 @@ export async function beginTask(
   if (!isRecord(made) || typeof taskId !== "string") return progress?.stop();
   const task = sealTask(context, { server, tool, taskId });
   progress?.becomesTask(server);
-  parts.tasks.add(user, task, progress && (() => progress.stop()));
+  parts.tasks.add(user, task, progress?.stop);
   parts.tasks.observe(user, task, made["status"]);
   // Modern servers list no tasks, and their clients ask for no list.
   if (!isModern) await parts.tasks.save(user, task, made["ttl"]);

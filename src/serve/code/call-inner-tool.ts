@@ -1,5 +1,4 @@
 /** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
@@ -11,7 +10,8 @@ import { askForLogin } from "../calls/ask-for-login.js";
 import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hooks.js";
 import { withClientNames } from "../calls/client-names.js";
 import { decideCall, decideFallback, refusalNow } from "../calls/decide-call.js";
-import { callOwnTool, findForCall } from "../calls/own-tools.js";
+import { callOwnTool, findForCall, type OwnAnswer } from "../calls/own-tools.js";
+import type { ToolEntry } from "../lists/list-entries.js";
 import { type AskClient, capabilityKeyOf, onlyQuestions } from "../message.js";
 import {
   FailedRequest,
@@ -96,16 +96,11 @@ function innerContext(outer: RequestContext, { name, args, signal, answer }: Inn
   };
 }
 
-interface InnerAnswer {
-  readonly result: ToolResult;
-  readonly facts: RequestFacts;
-}
-
 async function decideAndRun(
   outer: RequestContext,
   context: RequestContext,
   { name, args, signal }: InnerCall,
-): Promise<InnerAnswer> {
+): Promise<OwnAnswer> {
   const { parts, user, client } = context;
   const { port } = user;
   // A tool may be gone, or hidden from the user, since the program began.
@@ -128,7 +123,7 @@ async function decideAndRun(
 async function runDecided(
   outer: RequestContext,
   context: RequestContext,
-  entry: CatalogEntry,
+  entry: ToolEntry,
 ): Promise<ToolResult> {
   const { user, request, exchange } = context;
   const { port } = user;
@@ -153,7 +148,7 @@ async function runDecided(
   };
   const { result } = await port.run(entry, args, options, {
     hooks,
-    aroundFallback: (next) => async (call) => next(await decideFallback(context, call, decided.isApproved)),
+    admitFallback: (call) => decideFallback(context, call, decided.isApproved),
   });
   return (await withClientNames(
     context,

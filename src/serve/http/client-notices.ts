@@ -3,9 +3,15 @@
  * server, may belong to another replica, so the first two become notes that all replicas read.
  */
 import { type Fields, isRecord } from "../../util/json.js";
-import { resultOf } from "../calls/parked-calls.js";
+import { cannotAsk, resultOf } from "../calls/parked-calls.js";
 import { invalidParams } from "../faults.js";
-import { type AskClient, type ClientNotification, type RequestId, reportsRoots } from "../message.js";
+import {
+  type AskClient,
+  type ClientNotification,
+  type ClientUser,
+  type RequestId,
+  reportsRoots,
+} from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
 import type { EventStream } from "./event-stream.js";
@@ -38,7 +44,11 @@ export class ClientNotices {
   }
 
   /** Takes a notification of a session. Ignores all others. */
-  async take({ method, params }: ClientNotification, session: OpenedSession, user: User): Promise<void> {
+  async take(
+    { method, params }: ClientNotification,
+    session: OpenedSession,
+    user: ClientUser,
+  ): Promise<void> {
     const { notes, questions } = this.#parts;
     if (method === "notifications/roots/list_changed") {
       if (!reportsRoots(session.capabilities) || !this.#mayNote(user)) return;
@@ -67,26 +77,21 @@ export class ClientNotices {
     this.#stop();
   }
 
-  #mayNote({ principal }: User): boolean {
-    return this.#parts.users.mayNote(principal);
+  #mayNote({ principal }: ClientUser): boolean {
+    return this.#parts.users.mayWrite(principal, "note");
   }
 
-  #rootsChanged(session: string, { p: principal, k: capabilityKey }: Fields): void {
-    const user = this.#parts.users.peek(principal as string | undefined);
+  #rootsChanged(session: string, { p, k: capabilityKey }: Fields): void {
+    const { users, questions, report } = this.#parts;
+    const principal = p as string | undefined;
     const stream = this.#streams.get(session);
-    const answer = stream && this.#answererOn(stream, principal as string | undefined);
-    user?.port.callerRootsChanged(String(capabilityKey), answer).catch(this.#parts.report);
+    const answer: AskClient | undefined =
+      stream &&
+      (async ({ method, params }, signal) => {
+        if (!stream.isOpen) throw cannotAsk();
+        const question = { method, params, send: (text: string) => stream.send(text) };
+        return resultOf(await questions.ask(principal, question, signal));
+      });
+    users.peek(principal)?.port.callerRootsChanged(String(capabilityKey), answer).catch(report);
   }
-
-  #answererOn(stream: EventStream, principal: string | undefined): AskClient {
-    return async ({ method, params }, signal) => {
-      if (!stream.isOpen) throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
-      const question = { method, params, send: (text: string) => stream.send(text) };
-      return resultOf(await this.#parts.questions.ask(principal, question, signal));
-    };
-  }
-}
-
-interface User {
-  readonly principal: string | undefined;
 }

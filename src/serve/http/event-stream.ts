@@ -29,15 +29,20 @@ export class EventStream implements OpenStream, Slotted {
   #stalledAt = 0;
   #isEnded = false;
   #expiry: ReturnType<typeof setTimeout> | undefined;
-  /** Most streams answer one call, and no code waits for their end. */
-  #closed: { readonly promise: Promise<void>; readonly settle: () => void } | undefined;
-  #isSettled = false;
+  readonly closed: Promise<void>;
+  /** Asks the holder to finish: `closed` resolves. */
+  readonly finish: () => void;
   #first: string;
 
   /** @param first is sent with the first event, because every write costs time, or by `flush` */
   constructor(reply: HttpReply, headers: Headers, first = "") {
     this.#sink = reply.open({ ...EVENT_STREAM_HEADERS, ...headers });
     this.#first = first;
+    let settle!: () => void;
+    this.closed = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.finish = settle;
     this.#sink.onDrain(() => this.#drained());
     reply.onGone(() => this.#over());
     heartbeats.add(this);
@@ -45,18 +50,6 @@ export class EventStream implements OpenStream, Slotted {
 
   get isOpen(): boolean {
     return !this.#isEnded;
-  }
-
-  get closed(): Promise<void> {
-    if (this.#closed === undefined) {
-      let settle!: () => void;
-      const promise = new Promise<void>((resolve) => {
-        settle = resolve;
-      });
-      this.#closed = { promise, settle };
-      if (this.#isSettled) settle();
-    }
-    return this.#closed.promise;
   }
 
   /** Sends the headers and what comes first, so that the client sees that the stream is open. */
@@ -87,16 +80,10 @@ export class EventStream implements OpenStream, Slotted {
     this.#write(`event: message\ndata: ${json}\n\n`);
   }
 
-  /** Asks the holder to finish: `closed` resolves. */
-  finish(): void {
-    this.#isSettled = true;
-    this.#closed?.settle();
-  }
-
   /** A credential must not outlive its expiry on an open stream. */
   endWithCredential(expiresAt: number | undefined): void {
     if (expiresAt === undefined) return;
-    this.#expiry = unrefTimer(setTimeout(() => this.finish(), timerMs(Math.max(0, expiresAt - Date.now()))));
+    this.#expiry = unrefTimer(setTimeout(this.finish, timerMs(expiresAt - Date.now())));
   }
 
   end(): void {

@@ -2,24 +2,22 @@
 import { StateError } from "../../errors/toolport-error.js";
 import { DeadlineClock } from "../../protocol/pending-request.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
-import { isRecord } from "../../util/json.js";
 import { decodeHeaderText } from "../../util/text.js";
 import { pause } from "../../util/timers.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
-import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_REQUEST, internalFault, SOON } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
   type ClientUser,
-  capabilityKeyOf,
   checkBatch,
   type GatewayClient,
   isLegacyVersion,
   legacyClient,
   mismatch,
-  negotiateLegacy,
   type RequestId,
+  readHandshake,
   readMessages,
   readModernClient,
   UNNAMED_LEGACY_VERSION,
@@ -55,11 +53,9 @@ export interface HttpSettings {
   readonly authenticate: Authenticator["authenticate"];
 }
 
-type User = ClientUser;
-
 /** A request that is counted for its user. */
 interface Arrived {
-  readonly user: User;
+  readonly user: ClientUser;
   readonly arrival: Arrival;
   readonly cors: Headers;
 }
@@ -94,7 +90,11 @@ export class HttpEndpoint {
     try {
       const refusal = refusalOf(request, this.#settings.rules);
       if (refusal !== undefined) return refuse(reply, 403, refusal);
-      if (request.method === "OPTIONS") return this.#preflight(request, reply, cors);
+      if (request.method === "OPTIONS") {
+        const wanted = request.header("access-control-request-headers");
+        const allowed = wanted !== undefined && { "access-control-allow-headers": wanted };
+        return reply.send(204, { ...cors, ...PREFLIGHT_HEADERS, ...allowed });
+      }
       const credentials = { get: (name: string) => request.header(name) };
       const user = await this.#settings.authenticate(credentials, () => request.toRequest());
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
@@ -113,15 +113,6 @@ export class HttpEndpoint {
     for (const stream of this.#streams) stream.finish();
     await this.#requests.drained(drainMs);
     this.#clock.close();
-  }
-
-  #preflight(request: HttpRequest, reply: HttpReply, cors: Headers): void {
-    const wanted = request.header("access-control-request-headers");
-    reply.send(204, {
-      ...cors,
-      ...PREFLIGHT_HEADERS,
-      ...(wanted !== undefined && { "access-control-allow-headers": wanted }),
-    });
   }
 
   /** Every request counts before its body is read. A legacy session may answer a question, cancel a request, or end. */
@@ -160,7 +151,7 @@ export class HttpEndpoint {
 
   #recordUnserved(
     reply: HttpReply,
-    user: User,
+    user: ClientUser,
     requests: readonly ClientRequest[],
     error: unknown,
   ): Promise<void> {
@@ -202,18 +193,15 @@ export class HttpEndpoint {
       if (!(error instanceof Fault)) throw error;
       return sendFault(reply, error, { id: message.id, headers: cors });
     }
-    const exchange = new HttpExchange(this.#shared, {
-      request,
-      reply,
-      client,
-      id: message.id,
-      headers: cors,
-    });
+    const { id } = message;
+    const exchange = new HttpExchange(this.#shared, { request, reply, client, id, headers: cors });
     this.#requests.begin();
     try {
       const served = await this.#serve(client, exchange, message, arrival);
       const isSession = message.method === "initialize" && client.era === "legacy" && !served.isError;
-      const session = isSession && { "mcp-session-id": this.#createSession(client, message) };
+      const session = isSession && {
+        "mcp-session-id": this.#parts.sessions.create(client.principal, client),
+      };
       exchange.finish(served.json, served.status, { ...served.headers, ...session });
     } finally {
       this.#end(reply, client);
@@ -285,12 +273,7 @@ export class HttpEndpoint {
     }
   }
 
-  #createSession({ principal, version }: GatewayClient, { params }: ClientRequest): string {
-    const capabilities = isRecord(params["capabilities"]) ? params["capabilities"] : {};
-    return this.#parts.sessions.create(principal, { version, capabilities });
-  }
-
-  #clientOf(request: HttpRequest, message: ClientRequest, user: User): GatewayClient {
+  #clientOf(request: HttpRequest, message: ClientRequest, user: ClientUser): GatewayClient {
     const header = request.header("mcp-protocol-version")?.trim();
     const client = readModernClient(message, user, { header, isHttp: true });
     if (client !== undefined) {
@@ -299,14 +282,12 @@ export class HttpEndpoint {
     }
     if (!this.#settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
     if (message.method === "initialize") {
-      const capabilities = isRecord(message.params["capabilities"]) ? message.params["capabilities"] : {};
-      const version = negotiateLegacy(message.params["protocolVersion"]);
-      return legacyClient(user, { version, capabilities, capabilityKey: capabilityKeyOf(capabilities) });
+      return legacyClient(user, readHandshake(message.params));
     }
     return this.#legacyClient(request, user, this.#sessionOf(request, user));
   }
 
-  #legacyClient(request: HttpRequest, user: User, session: OpenedSession | undefined): GatewayClient {
+  #legacyClient(request: HttpRequest, user: ClientUser, session: OpenedSession | undefined): GatewayClient {
     const header = request.header("mcp-protocol-version")?.trim();
     if (header !== undefined && !isLegacyVersion(header))
       throw new Fault({
@@ -314,19 +295,20 @@ export class HttpEndpoint {
         message: `Unsupported protocol version: ${header.slice(0, 50)}`,
         status: 400,
       });
-    if (session === undefined)
-      return legacyClient(user, {
-        version: header ?? UNNAMED_LEGACY_VERSION,
-        capabilities: {},
-        capabilityKey: "",
-      });
+    if (session !== undefined) return this.#clientOfSession(user, session);
+    const version = header ?? UNNAMED_LEGACY_VERSION;
+    return legacyClient(user, { version, capabilities: {}, capabilityKey: "" });
+  }
+
+  /** As the session is now. */
+  #clientOfSession(user: ClientUser, session: OpenedSession): GatewayClient {
     const { logLevel } = this.#parts.sessions.stateOf(session.key);
-    const { version, capabilities, capabilityKey, key } = session;
+    const { key, version, capabilities, capabilityKey } = session;
     return legacyClient(user, { version, capabilities, capabilityKey, session: key, logLevel });
   }
 
   /** Throws 404 for an id that is not valid here, so that the client begins a new session. */
-  #sessionOf(request: HttpRequest, { principal }: User): OpenedSession | undefined {
+  #sessionOf(request: HttpRequest, { principal }: ClientUser): OpenedSession | undefined {
     const id = request.header("mcp-session-id");
     if (id === undefined) return undefined;
     const session = this.#parts.sessions.open(id, principal);
@@ -335,7 +317,7 @@ export class HttpEndpoint {
   }
 
   /** A notification or a response of a client. Ignores a request. */
-  async #take(message: ClientMessage, session: OpenedSession | undefined, user: User): Promise<void> {
+  async #take(message: ClientMessage, session: OpenedSession | undefined, user: ClientUser): Promise<void> {
     if (message.kind === "response") return this.#parts.questions.answer(message.response, user.principal);
     if (message.kind !== "notification" || session === undefined) return;
     await this.#notices.take(message.notification, session, user);
@@ -360,8 +342,7 @@ export class HttpEndpoint {
     if (lost === undefined) stream.flush();
     else stream.send(lost);
     const stopFeed = openLegacyFeed(this.#parts, arrival.user, {
-      client: () =>
-        legacyClient(user, { ...session, session: key, logLevel: sessions.stateOf(key).logLevel }),
+      client: () => this.#clientOfSession(user, session),
       send: (text) => stream.send(text),
       usesReplicas: true,
     });
@@ -390,20 +371,17 @@ export class HttpEndpoint {
   }
 }
 
-const refuseClosing = (reply: HttpReply): void =>
-  refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
+const refuseClosing = (reply: HttpReply): void => refuse(reply, 503, "The gateway is shutting down", SOON);
 
 function httpFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!StateError.isInstance(error))
     return new Fault({ code: INTERNAL_ERROR, message: "Internal error", status: 500 });
-  return new Fault({
-    code: INTERNAL_ERROR,
-    message: "The store of the gateway cannot be reached. Send the request again",
-    data: { code: error.code, retryable: true, outcome: "unknown" },
-    status: 503,
-    headers: { "retry-after": "1" },
-  });
+  return internalFault(
+    "The store of the gateway cannot be reached. Send the request again",
+    { code: error.code, retryable: true, outcome: "unknown" },
+    { status: 503, headers: SOON },
+  );
 }
 
 /** A request of a legacy session that can be cancelled. */

@@ -1,7 +1,7 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
-import type { DeadlineClock, TimedRequest } from "../../protocol/pending-request.js";
+import type { DeadlineClock } from "../../protocol/pending-request.js";
 import type { Fields } from "../../util/json.js";
-import { INTERNAL_ERROR } from "../faults.js";
+import { internalFault } from "../faults.js";
 import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";
 import type { GatewayParts } from "../request-context.js";
@@ -39,7 +39,7 @@ export function acceptsStream(request: HttpRequest): boolean {
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
 }
 
-export class HttpExchange implements Exchange, TimedRequest {
+export class HttpExchange implements Exchange {
   slot = -1;
   readonly isBackground = true;
   readonly #abort = new AbortController();
@@ -174,9 +174,10 @@ export function lostResponse(
   if (named === undefined || isPast(Number(expiry))) return undefined;
   // A client that tries signatures has the session already, and could only send a wrong answer to itself.
   if (signatureOf(seal, session, named, signature) !== signature) return undefined;
-  return errorText(JSON.parse(Buffer.from(id!, "base64url").toString()), {
-    code: INTERNAL_ERROR,
-    message: "The connection was lost during the request, and its outcome is unknown",
-    data: { code: "CLOSED", retryable: false, outcome: "unknown" },
-  });
+  const failure = { code: "CLOSED", retryable: false, outcome: "unknown" };
+  const lost = internalFault(
+    "The connection was lost during the request, and its outcome is unknown",
+    failure,
+  );
+  return errorText(JSON.parse(Buffer.from(id!, "base64url").toString()), lost);
 }

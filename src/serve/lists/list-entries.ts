@@ -1,5 +1,4 @@
 /** The entries of the lists of a port, ready to be sent. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
 import type { Port } from "../../port/port.js";
 import { type Fields, isRecord } from "../../util/json.js";
@@ -7,6 +6,9 @@ import { withHops } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 
 export type ListKey = "tools" | "prompts" | "resources" | "resourceTemplates";
+
+/** A tool of a server in the catalog of a port. */
+export type ToolEntry = NonNullable<ReturnType<Port["catalog"]["entry"]>>;
 
 /** One entry of a list, ready to be sent. */
 export interface ListEntry {
@@ -35,26 +37,27 @@ export async function entriesOf(
   return withSignIn(port, ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)));
 }
 
-const tools = new WeakMap<object, readonly ListEntry[]>();
-
 /** Built once for each snapshot of the catalog. */
 function toolEntries(port: Port): readonly ListEntry[] {
   const snapshot = port.catalog.snapshot();
-  const known = tools.get(snapshot);
-  if (known !== undefined) return known;
-  const order = serverOrder(port);
-  const own = ownEntries(port, port.own.shown({ servers: undefined, all: false, isWanted: () => true }));
-  const deferred = port.own.deferred();
-  const listed = snapshot.tools
-    .filter((info) => isForModel(info) && !deferred.has(info))
-    .flatMap((info) => {
-      const { server, name, sourceName: source } = info;
-      return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
-    });
-  const entries = sorted([...own, ...listed]);
-  tools.set(snapshot, entries);
+  let entries = toolsBySnapshot.get(snapshot);
+  if (entries === undefined) {
+    const order = serverOrder(port);
+    const own = ownEntries(port, port.own.shown({ servers: undefined, all: false, isWanted: () => true }));
+    const deferred = port.own.deferred();
+    const listed = snapshot.tools
+      .filter((info) => isForModel(info) && !deferred.has(info))
+      .flatMap((info) => {
+        const { server, name, sourceName: source } = info;
+        return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
+      });
+    entries = sorted([...own, ...listed]);
+    toolsBySnapshot.set(snapshot, entries);
+  }
   return entries;
 }
+
+const toolsBySnapshot = new WeakMap<object, readonly ListEntry[]>();
 
 function ownEntries(port: Port, infos: readonly ToolInfo[]): readonly ListEntry[] {
   const order = serverOrder(port);
@@ -76,7 +79,7 @@ function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEnt
 }
 
 /** As the server sent it, with the public name, and with the texts that the catalog has cleaned or mapped. */
-function publicTool({ info, source }: CatalogEntry): Fields {
+function publicTool({ info, source }: ToolEntry): Fields {
   const { name, title, description, inputSchema, outputSchema, annotations } = info;
   return {
     ...source.raw,
@@ -100,15 +103,13 @@ function toListedSchema(schema: JsonSchema): JsonSchema {
   if (!Array.isArray(required) || !required.every((name) => typeof name === "string"))
     delete listed["required"];
   if (isRecord(properties)) {
-    const members = Object.entries(properties).map(([name, member]) => [name, toListedMember(member)]);
+    const members = Object.entries(properties).map(([name, member]) => {
+      if (isRecord(member)) return [name, member];
+      return [name, member === false ? { not: {} } : {}];
+    });
     listed["properties"] = Object.fromEntries(members);
   } else delete listed["properties"];
   return listed;
-}
-
-function toListedMember(member: unknown): Fields {
-  if (isRecord(member)) return member;
-  return member === false ? { not: {} } : {};
 }
 
 function promptEntries(port: Port): readonly ListEntry[] {
@@ -156,25 +157,24 @@ export async function resourceNames(
   // The scan may withhold a resource, which is known once the list is.
   if (needsLists || servers.length > 1 || port.parts.settings.scan !== undefined)
     await Promise.all([port.need("resources", wait), port.need("resourceTemplates", wait)]);
-  return knownNames(port, servers);
-}
-
-const knownByItems = new WeakMap<object, ResourceNames>();
-
-function knownNames(port: Port, servers: readonly string[]): ResourceNames {
-  const { catalog } = port;
-  const listed = catalog.items("resources");
-  const templates = catalog.items("resourceTemplates");
-  const known = knownByItems.get(listed);
-  if (known !== undefined) return known;
-  const names = new ResourceNames({
-    servers,
-    resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
-    templates: templates.map(({ server, item }) => ({ server, uriTemplate: item["uriTemplate"] as string })),
-  });
-  knownByItems.set(listed, names);
+  const listed = port.catalog.items("resources");
+  let names = namesByItems.get(listed);
+  if (names === undefined) {
+    const templates = port.catalog.items("resourceTemplates");
+    names = new ResourceNames({
+      servers,
+      resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
+      templates: templates.map(({ server, item }) => ({
+        server,
+        uriTemplate: item["uriTemplate"] as string,
+      })),
+    });
+    namesByItems.set(listed, names);
+  }
   return names;
 }
+
+const namesByItems = new WeakMap<object, ResourceNames>();
 
 const serverOrder = (port: Port): ReadonlyMap<string, number> =>
   new Map(port.configs().map(({ name }, index) => [name, index]));

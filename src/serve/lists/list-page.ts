@@ -1,9 +1,8 @@
 /** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
 
-import type { CacheOption } from "../../config/server-entry.js";
-import type { ConnectionState } from "../../connection/connection-state.js";
 import type { Port } from "../../port/port.js";
 import { isRecord } from "../../util/json.js";
+import { areShown } from "../calls/check-read.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
 import type { RequestContext } from "../request-context.js";
@@ -66,14 +65,13 @@ function pageJson(page: readonly ListEntry[]): Json {
   return json;
 }
 
-/** The index of the first entry whose key comes after another one. */
+/** The index of the first entry whose key comes after another one. Entries are sorted by their keys. */
 function firstAfter(entries: readonly ListEntry[], after: string | undefined): number {
-  if (after === undefined) return 0;
   let low = 0;
-  let high = entries.length;
+  let high = after === undefined ? 0 : entries.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (entries[middle]!.key > after) high = middle;
+    if (entries[middle]!.key > after!) high = middle;
     else low = middle + 1;
   }
   return low;
@@ -81,32 +79,28 @@ function firstAfter(entries: readonly ListEntry[], after: string | undefined): n
 
 /** The entries that filters and the policy leave. */
 async function visibleEntries(
-  { parts, user, client, request }: RequestContext,
+  context: RequestContext,
   list: ListKey,
   entries: readonly ListEntry[],
 ): Promise<readonly ListEntry[]> {
-  const { principal, scopes } = client;
-  const offered =
-    list === "tools"
-      ? entries.filter(({ server, source, name }) => {
-          if (server === "") return parts.code !== undefined || offersOwnTool({ parts, user }, name);
-          const info = user.port.catalog.entry(name)?.info;
-          // The tool that begins a login is no tool of the server.
-          return parts.offers(principal, info ?? { server, name, sourceName: source, inputSchema: {} });
-        })
-      : entries;
+  const { parts, user, client, request } = context;
+  const isOffered = ({ server, source, name }: ListEntry): boolean => {
+    if (list !== "tools") return true;
+    if (server === "") return parts.code !== undefined || offersOwnTool(context, name);
+    const info = user.port.catalog.entry(name)?.info;
+    // The tool that begins a login is no tool of the server.
+    return parts.offers(client.principal, info ?? { server, name, sourceName: source, inputSchema: {} });
+  };
+  const offered = entries.filter(isOffered);
   if (parts.policy === undefined) return offered;
-  const decisions = await parts.policy.decideAll(
-    offered.map(({ server, source, name }) => ({
-      principal,
-      scopes,
-      method: request.method,
-      server,
-      [FIELDS[list]]: source,
-      publicName: name,
-    })),
-  );
-  return offered.filter(({ server }, index) => server === "" || decisions[index]!.effect !== "deny");
+  const requests = offered.map(({ server, source, name }) => ({
+    method: request.method,
+    server,
+    [FIELDS[list]]: source,
+    publicName: name,
+  }));
+  const isShown = await areShown(context, requests);
+  return offered.filter(({ server }, index) => server === "" || isShown[index]);
 }
 
 /** How the policy calls what a list contains. */
@@ -130,7 +124,7 @@ function listCache(port: Port, list: ListKey, isShared: boolean): CachePolicy {
   let isPublic = isShared;
   for (const { name, enabled, blocked, cache = port.parts.settings.cache } of port.configs()) {
     if (!enabled || blocked !== undefined) continue;
-    const isAway = isUnavailable(port.pool.peek(name)?.state);
+    const isAway = isUnavailable(port, name);
     const hint = listHint(port, name, list);
     if (hint === undefined && !isAway) continue;
     const keepMs = isAway || hint === undefined ? 0 : Math.min(hint.keepMs, limitOf(cache));
@@ -142,33 +136,23 @@ function listCache(port: Port, list: ListKey, isShared: boolean): CachePolicy {
   return { ttlMs, cacheScope: isPublic ? "public" : "private" };
 }
 
-const limitOf = (cache: CacheOption): number =>
+const limitOf = (cache: Port["parts"]["settings"]["cache"]): number =>
   cache === false ? 0 : cache === true ? Number.POSITIVE_INFINITY : cache.ttlMs;
 
 /** The server is down, is starting, or waits for a login. One that was closed because no client used it is none of these. */
-function isUnavailable(state: ConnectionState | undefined): boolean {
+function isUnavailable(port: Port, server: string): boolean {
+  const state = port.pool.peek(server)?.state;
   if (state === undefined || state.status === "idle" || state.status === "ready") return false;
   return state.status !== "closed" || state.by !== "idleness";
 }
 
-/** What a client may do with a list. */
-interface ListHint {
-  /** When the list was read (epoch milliseconds). */
-  readonly readAt: number;
-  /** How long the list may be kept from then on. */
-  readonly keepMs: number;
-  /** Other users may have it. */
-  readonly isPublic: boolean;
-}
+/** When the list was read (epoch milliseconds), how long it may be kept from then on, and whether other users may have it. */
+type ListHint = Readonly<Record<"readAt" | "keepMs", number>> & { readonly isPublic: boolean };
 
 const NOT_KEPT: ListHint = { readAt: 0, keepMs: 0, isPublic: false };
 
 /** Undefined if the server has no such list. */
-function listHint(
-  { catalog, lists }: Pick<Port, "catalog" | "lists">,
-  server: string,
-  list: ListKey,
-): ListHint | undefined {
+function listHint({ catalog, lists }: Port, server: string, list: ListKey): ListHint | undefined {
   const read = catalog.keptOf(server)?.reads[list];
   if (read === undefined) return NOT_KEPT;
   const { readAt, keepMs, isPublic } = read;

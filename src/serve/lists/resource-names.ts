@@ -15,7 +15,7 @@ export interface DecidedTarget extends ResourceTarget {
 }
 
 /** What the names are made of. */
-export interface NamedResources {
+interface NamedResources {
   /** All servers, in their configured order. */
   readonly servers: readonly string[];
   readonly resources: readonly { readonly server: string; readonly uri: string }[];
@@ -61,17 +61,13 @@ export class ResourceNames {
 
   /** Like {@link resolveTemplate}, with a policy. A template that no server lists counts as a URI. */
   resolveDecidedTemplate(template: string): DecidedTarget | undefined {
-    const found = this.resolveTemplate(template);
-    const isListed =
-      found !== undefined &&
-      this.#given.templates.some(
-        ({ server, uriTemplate }) => server === found.server && uriTemplate === found.uri,
-      );
-    if (isListed) return found;
+    const target = this.resolveTemplate(template);
+    const { templates } = this.#given;
+    if (templates.some(({ server, uriTemplate }) => server === target?.server && uriTemplate === target.uri))
+      return target;
     const decided = this.findDecided(template);
-    return (
-      decided && { ...decided, problem: decided.problem ?? (/[{}]/.test(template) ? NOT_LISTED : undefined) }
-    );
+    const problem = decided?.problem ?? (/[{}]/.test(template) ? NOT_LISTED : undefined);
+    return decided && { ...decided, problem };
   }
 
   /** The URI that clients see. */
@@ -107,11 +103,8 @@ export class ResourceNames {
 
   #isListed({ server, uri }: ResourceTarget): boolean {
     // The first server that lists it is its owner, and another one may list it too.
-    return (
-      this.#owners.get(uri) === server ||
-      (this.#owners.has(uri) &&
-        this.#given.resources.some((listed) => listed.server === server && listed.uri === uri))
-    );
+    if (!this.#owners.has(uri) || this.#owners.get(uri) === server) return this.#owners.has(uri);
+    return this.#given.resources.some((listed) => listed.server === server && listed.uri === uri);
   }
 
   #only(): string | undefined {

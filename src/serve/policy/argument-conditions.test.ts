@@ -1,7 +1,7 @@
 /** Conditions on arguments, compared with a plain evaluator: no accepted condition may fail to hold where it should. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy-document.js";
+import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy.js";
 import { readPolicy } from "./read-policy.js";
 
 const scalar = fc.constantFrom<(string | number | boolean | null)[]>(

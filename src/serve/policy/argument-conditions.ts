@@ -2,7 +2,7 @@
 
 import { compileNames } from "../../util/glob.js";
 import { readingsOfPath } from "./argument-path.js";
-import type { ArgumentCondition, ArgumentTest, PolicyEffect, TextPattern } from "./policy-document.js";
+import type { ArgumentCondition, ArgumentTest, PolicyEffect, TextPattern } from "./policy.js";
 
 export type ArgumentsMatcher = (args: Readonly<Record<string, unknown>>) => boolean;
 

@@ -1,7 +1,7 @@
 /** Paths in arguments: their normal form, what has none, and conditions on them. */
 import { describe, expect, test } from "vitest";
 import { readPath } from "./argument-path.js";
-import type { ArgumentTest, PolicyEffect } from "./policy-document.js";
+import type { ArgumentTest, PolicyEffect } from "./policy.js";
 import { readPolicy } from "./read-policy.js";
 
 test.each([

@@ -9,17 +9,25 @@ import {
   type TextMatcher,
 } from "./argument-conditions.js";
 import { WHOLE_SERVER } from "./create-policy.js";
-import { ALLOW, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
-import type { PolicyDocument, PolicyRule, TextPattern, UserPattern } from "./policy-document.js";
+import {
+  ALLOW,
+  type PolicyDecision,
+  type PolicyDocument,
+  type PolicyRequest,
+  type PolicyRule,
+  stricter,
+  type TextPattern,
+  type UserPattern,
+} from "./policy.js";
 import { readingsOf } from "./resource-uri.js";
 
-interface CompiledRule {
-  readonly server: TextMatcher | undefined;
-  readonly tool: TextMatcher | undefined;
-  readonly prompt: TextMatcher | undefined;
-  readonly resource: TextMatcher | undefined;
-  readonly user: TextMatcher | undefined;
-  readonly scope: TextMatcher | undefined;
+/** Undefined: the rule has no such pattern. */
+type CompiledPatterns = Record<
+  "server" | "tool" | "prompt" | "resource" | "user" | "scope",
+  TextMatcher | undefined
+>;
+
+interface CompiledRule extends CompiledPatterns {
   readonly args: ArgumentsMatcher | undefined;
   /** Created once, so that a decision allocates nothing. */
   readonly decision: PolicyDecision;
@@ -43,16 +51,11 @@ export function compileRules(
   regex: RegexCompiler,
 ): (request: PolicyRequest) => PolicyDecision {
   const compiled = rules.map((rule, index) => compileRule(rule, index, regex));
-  const byServer = new BoundedMap<string, readonly CompiledRule[]>(MAX_SERVERS);
   const [fallback, fallbackByArguments] = defaultDecisions(otherwise);
 
-  const rulesOf = (server: string): readonly CompiledRule[] => {
-    const known = byServer.get(server);
-    if (known !== undefined) return known;
-    const found = compiled.filter((rule) => rule.server === undefined || rule.server(server));
-    byServer.set(server, found);
-    return found;
-  };
+  const rulesOf = remember(MAX_SERVERS, (server) =>
+    compiled.filter((rule) => rule.server === undefined || rule.server(server)),
+  );
 
   const decide = (request: PolicyRequest): PolicyDecision => {
     // A list shows what some arguments may be allowed to do. Every other request is decided with the arguments it has.
@@ -76,25 +79,22 @@ export function compileRules(
 }
 
 /** Whether everything but the arguments matches. */
-function concerns(rule: CompiledRule, { tool, prompt, uri, principal, scopes }: PolicyRequest): boolean {
+function concerns(rule: CompiledRule, request: PolicyRequest): boolean {
+  const { tool, prompt, uri } = request;
   if (rule.tool !== undefined && (tool === undefined || !rule.tool(tool))) return false;
   if (rule.prompt !== undefined && (prompt === undefined || !rule.prompt(prompt))) return false;
   if (rule.resource !== undefined && (uri === undefined || !rule.resource(uri))) return false;
-  return isFor(rule, { principal, scopes });
+  return isFor(rule, request);
 }
 
 /** Whether the rule decides if the user may see some part of a server. A denied part says nothing about the others. */
-function concernsSome(rule: CompiledRule, { principal, scopes }: PolicyRequest): boolean {
+function concernsSome(rule: CompiledRule, request: PolicyRequest): boolean {
   const namesPart = rule.tool !== undefined || rule.prompt !== undefined || rule.resource !== undefined;
-  if (namesPart && rule.decision.effect === "deny") return false;
-  return isFor(rule, { principal, scopes });
+  return !(namesPart && rule.decision.effect === "deny") && isFor(rule, request);
 }
 
 /** Whether the rule is for this user. */
-function isFor(
-  rule: CompiledRule,
-  { principal, scopes }: Pick<PolicyRequest, "principal" | "scopes">,
-): boolean {
+function isFor(rule: CompiledRule, { principal, scopes }: PolicyRequest): boolean {
   if (rule.user !== undefined && !rule.user(principal ?? "")) return false;
   return rule.scope === undefined || (scopes?.some(rule.scope) ?? false);
 }
@@ -127,7 +127,7 @@ function compileUser(user: PolicyRule["user"]): TextMatcher | undefined {
   if (user === undefined || typeof user === "string" || isList(user)) return optional(user);
   const issuer = optional(user.issuer);
   const subject = optional(user.subject);
-  return remember((principal) => {
+  return remember(MAX_USERS, (principal) => {
     const parts = principal.startsWith("[") ? parseJson(principal) : undefined;
     if (!Array.isArray(parts) || parts.length !== 2) return false;
     const [givenIssuer, givenSubject] = parts;
@@ -136,14 +136,14 @@ function compileUser(user: PolicyRule["user"]): TextMatcher | undefined {
   });
 }
 
-/** Users call often, and the same user always gets the same answer. */
-function remember(matches: TextMatcher): TextMatcher {
-  const known = new BoundedMap<string, boolean>(MAX_USERS);
+/** Users call often, and the same text always gets the same answer. */
+function remember<Answer>(max: number, find: (text: string) => Answer): (text: string) => Answer {
+  const answers = new BoundedMap<string, Answer>(max);
   return (text) => {
-    let answer = known.get(text);
+    let answer = answers.get(text);
     if (answer === undefined) {
-      answer = matches(text);
-      known.set(text, answer);
+      answer = find(text);
+      answers.set(text, answer);
     }
     return answer;
   };

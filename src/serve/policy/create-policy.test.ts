@@ -1,8 +1,7 @@
 /** Outside engines that answer, fail, hang and lie, alone and together with rules. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createPolicy, type PolicyOption } from "./create-policy.js";
+import { createPolicy, type PolicyHook, type PolicyOption } from "./create-policy.js";
 import type { PolicyRequest } from "./policy.js";
-import type { PolicyHook } from "./policy-engine.js";
 import { readPolicy } from "./read-policy.js";
 
 const CALL: PolicyRequest = { method: "tools/call", server: "files", tool: "read", args: { path: "a" } };

@@ -1,8 +1,7 @@
 /** Mistakes in a policy, and hostile arguments against its conditions. */
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../errors/toolport-error.js";
-import type { PolicyDecision } from "./policy.js";
-import type { ArgumentCondition, PolicyRule } from "./policy-document.js";
+import type { ArgumentCondition, PolicyDecision, PolicyRule } from "./policy.js";
 import { readPolicy } from "./read-policy.js";
 
 const failureOf = (source: unknown): Promise<ConfigError> =>

@@ -7,19 +7,16 @@ import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import { compileRules } from "./compile-rules.js";
 import {
+  type ArgumentTest,
   fixedPolicy,
   type Policy,
   type PolicyDecision,
+  type PolicyDocument,
+  type PolicyEffect,
   type PolicyRequest,
+  type PolicyRule,
   type ReadRules,
 } from "./policy.js";
-import type {
-  ArgumentCondition,
-  ArgumentTest,
-  PolicyDocument,
-  PolicyEffect,
-  PolicyRule,
-} from "./policy-document.js";
 import { readPattern } from "./resource-uri.js";
 
 const EFFECTS: readonly PolicyEffect[] = ["allow", "deny", "approve"];
@@ -71,11 +68,24 @@ export async function readRules(
 ): Promise<CompiledPolicy> {
   const { root, issues, locate } =
     typeof source === "string" ? await parseText(source, file) : fromObject(source);
-  const patterns = new Set<string>();
-  const document = readDocument(root, issues, patterns);
-  const regex = patterns.size === 0 ? noRegex : await loadRegex();
-  checkPatterns(document, regex, issues);
-  throwIfAny(issues, file);
+  const patterns: [path: ConfigPath, pattern: string][] = [];
+  const document = readDocument(root, { issues, patterns });
+  const regex = patterns.length === 0 ? noRegex : await loadRegex();
+  for (const [path, pattern] of patterns) {
+    try {
+      regex(pattern, false);
+    } catch {
+      const what = "is not a pattern in RE2 syntax (look-around and back-references are not supported)";
+      issues.add([...path, "regex"], what);
+    }
+  }
+  if (issues.list.length > 0)
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      what: `The policy ${file === undefined ? "" : `${file} `}is not valid`,
+      issues: issues.list,
+      next: "Correct the rules named above; see docs/policies.md",
+    });
   return { decide: compileRules(document, regex), document, knownServers, locate };
 }
 
@@ -97,17 +107,8 @@ const fromObject = (root: unknown): PolicyText => ({
   locate: () => undefined,
 });
 
-function throwIfAny({ list }: ConfigIssues, file: string | undefined): void {
-  if (list.length === 0) return;
-  throw new ConfigError({
-    code: "INVALID_CONFIG",
-    what: `The policy ${file === undefined ? "" : `${file} `}is not valid`,
-    issues: list,
-    next: "Correct the rules named above; see docs/policies.md",
-  });
-}
-
-function readDocument(root: unknown, issues: ConfigIssues, patterns: Set<string>): PolicyDocument {
+function readDocument(root: unknown, findings: Findings): PolicyDocument {
+  const { issues } = findings;
   const empty: PolicyDocument = { default: "deny", rules: [] };
   if (!isRecord(root)) {
     issues.add([], 'must be an object with "default" and "rules"');
@@ -129,7 +130,7 @@ function readDocument(root: unknown, issues: ConfigIssues, patterns: Set<string>
   }
   return {
     default: otherwise ?? "deny",
-    rules: rules.map((rule, index) => readRule(rule, ["rules", index], { issues, patterns })),
+    rules: rules.map((rule, index) => readRule(rule, ["rules", index], findings)),
   };
 }
 
@@ -172,33 +173,6 @@ function checkArguments(reader: EntryReader, path: ConfigPath, findings: Finding
   }
 }
 
-/** Compiles every pattern, to report those that cannot be used. */
-function checkPatterns({ rules }: PolicyDocument, regex: RegexCompiler, issues: ConfigIssues): void {
-  for (const [index, { args }] of rules.entries()) {
-    if (!isRecord(args)) continue;
-    for (const [pointer, condition] of Object.entries(args))
-      checkRegex(condition as ArgumentCondition, ["rules", index, "args", pointer], { regex, issues });
-  }
-}
-
-function checkRegex(
-  condition: ArgumentCondition,
-  path: ConfigPath,
-  parts: { regex: RegexCompiler; issues: ConfigIssues },
-): void {
-  if (!isRecord(condition)) return;
-  const { regex: pattern, not } = condition as ArgumentTest;
-  if (typeof pattern === "string") {
-    try {
-      parts.regex(pattern, false);
-    } catch {
-      const what = "is not a pattern in RE2 syntax (look-around and back-references are not supported)";
-      parts.issues.add([...path, "regex"], what);
-    }
-  }
-  if (not !== undefined) checkRegex(not, [...path, "not"], parts);
-}
-
 const noRegex: RegexCompiler = () => () => false;
 
 /** Loaded only for policies with patterns: the engine is large. */
@@ -211,17 +185,15 @@ async function loadRegex(): Promise<RegexCompiler> {
 }
 
 /** What a value must be. */
-const OPERATORS: readonly (keyof ArgumentTest)[] = [
-  ...(["glob", "regex", "equals", "min", "max", "present", "not"] as const),
-];
+const OPERATORS = ["glob", "regex", "equals", "min", "max", "present", "not"] as const;
 const TEST_FIELDS: readonly (keyof ArgumentTest)[] = [...OPERATORS, "ignoreCase", "match", "path"];
 /** Depth of `not` in `not`. */
 const MAX_NESTED = 16;
 
 interface Findings {
   readonly issues: ConfigIssues;
-  /** Every regular expression. */
-  readonly patterns: Set<string>;
+  /** Every regular expression, which is checked when the engine is loaded. */
+  readonly patterns: [path: ConfigPath, pattern: string][];
 }
 
 /** A text or a list of texts; for users also an object. Empty ones would never apply, so they are mistakes. */
@@ -266,7 +238,7 @@ function checkCondition(value: unknown, path: ConfigPath, findings: Findings, de
     issues.add(path, `must have one of ${OPERATORS.join(", ")}`);
   checkPattern(reader, "glob");
   const regex = reader.text("regex");
-  if (regex !== undefined) patterns.add(regex);
+  if (regex !== undefined) patterns.push([path, regex]);
   checkRange(reader);
   const equals = reader.raw("equals");
   if (typeof equals === "object" && equals !== null)
@@ -294,26 +266,21 @@ function checkRange(reader: EntryReader): void {
 
 /** What a path is compared with has to be in the form that paths are compared in. */
 function checkPath(test: ArgumentTest, reader: EntryReader): void {
-  const { glob, equals, not, regex } = test;
-  if (glob === undefined && equals === undefined && not === undefined && regex === undefined)
+  if (!["glob", "regex", "equals", "not"].some((field) => reader.has(field)))
     reader.report("path", 'has no effect without "glob", "regex", "equals" or "not" beside it');
-  for (const [field, patterns] of pathPatterns(test)) {
-    const problem = patterns
-      .map((pattern) => problemOfPathPattern(pattern, test.ignoreCase === true))
-      .find((found) => found !== undefined);
+  for (const field of ["glob", "equals", "not"] as const) {
+    const texts = textsIn(field === "not" ? test.not : { [field]: test[field] });
+    const problems = texts.map((text) => problemOfPathPattern(text, test.ignoreCase === true));
+    const problem = problems.find((each) => each !== undefined);
     if (problem !== undefined) reader.report(field, problem);
   }
 }
 
-function pathPatterns({ glob, equals, not }: ArgumentTest): [string, string[]][] {
-  const texts = (value: unknown) => [value].flat().filter((text) => typeof text === "string" && text !== "");
-  const inner = typeof not === "string" ? { glob: not } : isRecord(not) ? (not as ArgumentTest) : {};
-  const ofNot = not === undefined ? [] : pathPatterns(inner).flatMap(([, patterns]) => patterns);
-  return [
-    ["glob", texts(glob) as string[]],
-    ["equals", texts(equals) as string[]],
-    ["not", ofNot],
-  ];
+/** The texts that a condition compares a value with. */
+function textsIn(condition: unknown): string[] {
+  const { glob, equals, not } = isRecord(condition) ? condition : { glob: condition };
+  const texts = [glob, equals].flat().filter((text) => typeof text === "string" && text !== "");
+  return not === undefined ? (texts as string[]) : [...(texts as string[]), ...textsIn(not)];
 }
 
 /** `not` is about one value, and these are about the argument as a whole. */

@@ -1,38 +1,25 @@
 /** Finds rules of a policy that can never apply: unknown servers, public names, unknown tools and arguments, rules behind others. */
 import { ConfigIssues, type ConfigPath } from "../../config/option-table.js";
 import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { Port } from "../../port/port.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { isRecord } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { compileText, readPointer } from "./argument-conditions.js";
-import type { PolicyOption } from "./create-policy.js";
-import type { Policy, ReadRules } from "./policy.js";
-import type { PolicyDocument, PolicyRule, TextPattern } from "./policy-document.js";
+import { type PolicyOption, rulesIn } from "./create-policy.js";
+import type { Policy, PolicyDocument, PolicyRule, ReadRules, TextPattern } from "./policy.js";
 import { readPattern } from "./resource-uri.js";
-
-/** What is wrong with the rules of a policy. */
-export interface RuleFindings {
-  /** A gateway does not start with them. */
-  readonly errors: readonly ConfigIssue[];
-  readonly warnings: readonly ConfigIssue[];
-}
-
-/** A tool as its server lists it. */
-export interface ReviewedTool {
-  readonly server: string;
-  readonly sourceName: string;
-  readonly inputSchema: unknown;
-}
 
 /** Between the name of a server and the name of its tool, in the name that clients see. */
 const SEPARATOR = "__";
 const WILDCARD = /[*?]/;
 
-/** What the names of the servers show. */
+/** What the names of the servers show: what is wrong with the rules. A gateway does not start with errors. */
 export function reviewRules(
   { document, knownServers, locate }: ReadRules,
   servers: readonly string[],
-): RuleFindings {
+): Readonly<Record<"errors" | "warnings", readonly ConfigIssue[]>> {
   const errors = new ConfigIssues("policy", locate);
   const warnings = new ConfigIssues("policy", locate);
   const known = [...new Set([...servers, ...knownServers])];
@@ -75,7 +62,7 @@ export function reviewRules(
 function reviewTools(
   { document, locate }: ReadRules,
   servers: readonly string[],
-  { listed, tools }: { readonly listed: ReadonlySet<string>; readonly tools: readonly ReviewedTool[] },
+  { listed, tools }: { readonly listed: ReadonlySet<string>; readonly tools: readonly ToolInfo[] },
 ): readonly ConfigIssue[] {
   const warnings = new ConfigIssues("policy", locate);
   document.rules.forEach((rule, index) => {
@@ -132,11 +119,10 @@ const ownerOf = (name: string, servers: readonly string[]): string | undefined =
 /** Undefined: a call may have others than those that are listed. */
 function argumentsOf(schema: unknown): readonly string[] | undefined {
   if (!isRecord(schema) || !isRecord(schema["properties"])) return undefined;
-  const others = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"].some(
-    (key) => schema[key] !== undefined,
-  );
-  const { additionalProperties = false } = schema;
-  return others || additionalProperties !== false ? undefined : Object.keys(schema["properties"]);
+  const others = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "additionalProperties"] as const;
+  // `additionalProperties: false` allows no other.
+  const isOpen = others.some((key) => schema[key] !== undefined && schema[key] !== false);
+  return isOpen ? undefined : Object.keys(schema["properties"]);
 }
 
 /** Whether requests for a resource may be allowed, by some user. */
@@ -179,13 +165,7 @@ function coversText(earlier: TextPattern | undefined, later: TextPattern | undef
   );
 }
 
-interface ReviewedPort {
-  readonly catalog: {
-    snapshot(): { readonly tools: readonly ReviewedTool[] };
-    knows(server: string): boolean;
-  };
-  configs(): readonly { readonly name: string }[];
-}
+type ReviewedPort = Pick<Port, "catalog" | "configs">;
 
 export class RuleReview {
   readonly #policies: readonly Policy[];
@@ -197,8 +177,7 @@ export class RuleReview {
 
   /** @throws ConfigError if a rule names a server that does not exist, or a tool by its public name */
   constructor(option: PolicyOption | undefined, plain: ReviewedPort, logger: Pick<Logger, "warn">) {
-    const parts = (option === undefined ? [] : [option].flat()) as readonly Partial<Policy>[];
-    this.#policies = parts.filter((part): part is Policy => typeof part?.source === "function");
+    this.#policies = rulesIn(option);
     this.#plain = plain;
     this.#logger = logger;
     const servers = this.#servers();

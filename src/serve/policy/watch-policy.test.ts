@@ -3,8 +3,7 @@ import { mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDecision } from "./policy.js";
-import type { PolicyEffect } from "./policy-document.js";
+import type { PolicyDecision, PolicyEffect } from "./policy.js";
 import { type WatchedPolicy, watchPolicy } from "./watch-policy.js";
 
 let folder: string;

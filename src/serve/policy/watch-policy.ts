@@ -4,7 +4,7 @@ import type { Logger } from "../../telemetry/logger.js";
 import { Emitter } from "../../util/callbacks.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
 import type { Policy } from "./policy.js";
-import { type CompiledPolicy, readRules } from "./read-policy.js";
+import { type CompiledPolicy, type ReadPolicyOptions, readRules } from "./read-policy.js";
 
 /** Options of `watchPolicy()`. */
 export interface WatchPolicyOptions {
@@ -52,7 +52,8 @@ export async function watchPolicy(
     report: (error) => logger.warn("A listener of a policy failed", error),
   }));
   const options = { file, knownServers };
-  let { version, rules } = await readFile(options);
+  let version = await versionOf(file);
+  let rules = await readFile(options);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isClosed = false;
   let reading: Promise<boolean> = Promise.resolve(true);
@@ -61,12 +62,13 @@ export async function watchPolicy(
 
   const read = async (isForced: boolean): Promise<boolean> => {
     try {
-      if (!isForced && (await versionOf(file)) === version) return warned === "";
-      const found = await readFile(options, (seen) => {
-        version = seen;
-      });
+      const current = await versionOf(file);
+      if (!isForced && current === version) return warned === "";
+      // Before the content is read: a change during the reading is then noticed later.
+      version = current;
+      const next = await readFile(options);
       if (isClosed) return true;
-      ({ version, rules } = found);
+      rules = next;
       warned = "";
       logger.info(`The policy ${file} was read again`);
       changes.emit("change", undefined);
@@ -104,18 +106,13 @@ export async function watchPolicy(
   };
 }
 
-/** `onVersion` gets the version before the content is read: a change during the reading is then noticed later. */
-async function readFile(
-  { file, knownServers }: { readonly file: string; readonly knownServers: readonly string[] | undefined },
-  onVersion?: (version: string) => void,
-): Promise<{ version: string; rules: CompiledPolicy }> {
+async function readFile(options: ReadPolicyOptions & { readonly file: string }): Promise<CompiledPolicy> {
+  const { file } = options;
   const { readFile: readText } = await import("node:fs/promises");
-  const version = await versionOf(file);
-  onVersion?.(version);
   const text = await readText(file, "utf8").catch((cause: unknown) => {
     throw unreadable(file, cause);
   });
-  return { version, rules: await readRules(text.replace(/^\uFEFF/, ""), { file, knownServers }) };
+  return readRules(text.replace(/^\uFEFF/, ""), options);
 }
 
 /** Changes with every write and every replacement of the file. Follows links. */

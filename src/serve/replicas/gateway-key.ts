@@ -14,24 +14,7 @@ export interface GatewayKey {
 }
 
 /** The keys of a gateway, as this process knows them. */
-export interface GatewayKeys {
-  /** The key that seals now. */
-  current(): GatewayKey;
-  /** The key with this id, for texts that another replica or an earlier start sealed. An unknown id makes the process read the keys again in the background, at most once a second. */
-  find(id: string): GatewayKey | undefined;
-  /** The key was replaced so long ago that nothing valid can be sealed with it. It still verifies audit logs. */
-  isRetired(key: GatewayKey): boolean;
-  /** Reads the keys again, at most once a second. Never rejects: without the store the known keys stay. */
-  refresh(): Promise<void>;
-  /**
-   * Adds a key. It seals after `delayMs`, so that every replica knows it by then, even with clocks a minute apart.
-   *
-   * @default delayMs 120000
-   */
-  rotate(options?: { delayMs?: number }): Promise<void>;
-  /** Stops following the store. */
-  close(): void;
-}
+export type GatewayKeys = Awaited<ReturnType<typeof loadGatewayKeys>>;
 
 /** Where the keys are saved. */
 export const GATEWAY_KEYS_RECORD = "serve/keys";
@@ -70,7 +53,7 @@ interface SavedKeys {
  * const seal = createSeal(keys);
  * ```
  */
-export async function loadGatewayKeys(store: Store): Promise<GatewayKeys> {
+export async function loadGatewayKeys(store: Store) {
   let saved = await readOrCreate(store);
   let ring = toRing(saved, []);
   let refreshing: Promise<void> | undefined;
@@ -91,16 +74,15 @@ export async function loadGatewayKeys(store: Store): Promise<GatewayKeys> {
   };
 
   const refresh = (): Promise<void> => {
-    if (isClosed) return Promise.resolve();
-    if (refreshing !== undefined) return refreshing;
-    if (performance.now() - refreshedAt < REFRESH_EVERY_MS) return Promise.resolve();
-    refreshedAt = performance.now();
-    refreshing = readAgain()
-      .catch(() => {})
-      .finally(() => {
-        refreshing = undefined;
-      });
-    return refreshing;
+    if (refreshing === undefined && !isClosed && performance.now() - refreshedAt >= REFRESH_EVERY_MS) {
+      refreshedAt = performance.now();
+      refreshing = readAgain()
+        .catch(() => {})
+        .finally(() => {
+          refreshing = undefined;
+        });
+    }
+    return refreshing ?? Promise.resolve();
   };
 
   const rotate = async ({ delayMs = ACTIVATION_DELAY_MS } = {}): Promise<void> => {
@@ -119,20 +101,26 @@ export async function loadGatewayKeys(store: Store): Promise<GatewayKeys> {
     if (key === GATEWAY_KEYS_RECORD && !isClosed) void readAgain().catch(() => {});
   });
 
-  const keys: GatewayKeys = {
+  const keys = {
+    /** The key that seals now. */
     current: () => activeKey(ring),
-    find(id) {
-      const key = ring.find((known) => known.id === id);
+    /** The key with this id, for texts that another replica or an earlier start sealed. An unknown id makes the process read the keys again in the background, at most once a second. */
+    find(id: string): GatewayKey | undefined {
+      const key = ring.find((each) => each.id === id);
       if (key === undefined) void refresh();
       return key;
     },
-    isRetired(key) {
+    /** The key was replaced so long ago that nothing valid can be sealed with it. It still verifies audit logs. */
+    isRetired(key: GatewayKey): boolean {
       const newer = ring[ring.indexOf(key) - 1];
       return newer !== undefined && newer.activeAt + RETIREMENT_MS < Date.now();
     },
+    /** Reads the keys again, at most once a second. Never rejects: without the store the known keys stay. */
     refresh,
+    /** Adds a key. It seals after `delayMs`, so that every replica knows it by then, even with clocks a minute apart. */
     rotate,
-    close() {
+    /** Stops following the store. */
+    close(): void {
       isClosed = true;
       stopWatching();
     },

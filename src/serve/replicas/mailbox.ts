@@ -29,31 +29,14 @@ export class MessageError extends ToolportError<MessageErrorCode> {
   override readonly name = "MessageError";
 }
 
-/** What a handler knows about a message. */
-export interface MessageContext {
-  readonly principal: string | undefined;
-  /** Aborts when the sender no longer waits, and when the mailbox is closed. */
-  readonly signal: AbortSignal;
-}
-
-/** Handles the body of a message; the result has to be JSON. */
-export type MessageHandler = (body: unknown, context: MessageContext) => Promise<unknown>;
-
-/** Options of {@link Mailbox.send}. */
-export interface SendOptions {
-  /** The user that the body comes from. Only a handler of the same user gets it. */
-  readonly principal: string | undefined;
-  /** Ends the wait: the handler's signal aborts. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Options of {@link Mailbox}. */
-export interface MailboxOptions {
-  /** A name that no other replica and no earlier start has. @default random */
-  readonly replica?: string | undefined;
-  /** A replica that does not take a message within this time is dead. @default 3500 */
-  readonly takeMs?: number | undefined;
-}
+/**
+ * Handles the body of a message; the result has to be JSON. The signal aborts when the sender no longer waits, and when the mailbox is
+ * closed.
+ */
+export type MessageHandler = (
+  body: unknown,
+  context: { readonly principal: string | undefined; readonly signal: AbortSignal },
+) => Promise<unknown>;
 
 /** The record of a message: first the request, then what the replica makes of it. */
 type Message =
@@ -74,6 +57,7 @@ const ACCEPTED: Message = { kind: "accepted" };
 const UNKNOWN: Message = { kind: "unknown" };
 
 type Request = Extract<Message, { kind: "request" }>;
+type WriteOptions = { readonly ifVersion: number; readonly ttlMs: number };
 
 const FORMAT = 2;
 /** The prefix of all messages. */
@@ -122,7 +106,11 @@ export class Mailbox {
   readonly #closing = new AbortController();
   readonly #stopWatching: () => void;
 
-  constructor(store: Store, { replica = crypto.randomUUID(), takeMs = ALIVE_MS }: MailboxOptions = {}) {
+  /** @param options a name that no other replica and no earlier start has; after `takeMs`, a replica that takes no message is dead */
+  constructor(
+    store: Store,
+    { replica = crypto.randomUUID(), takeMs = ALIVE_MS }: { replica?: string; takeMs?: number } = {},
+  ) {
     this.#store = store;
     this.replica = replica;
     this.#takeMs = takeMs;
@@ -151,8 +139,15 @@ export class Mailbox {
    * `UNDELIVERABLE` within 5 s if the replica is dead, `UNKNOWN_MESSAGE` at once if it does not expect the message,
    * `REPLICA_LOST` within 5 s if it dies while it works, `MESSAGE_FAILED` if its handler failed; with a `StateError` if the
    * store is away.
+   *
+   * @param principal the user that the body comes from: only a handler of the same user gets it. Its signal ends the wait
    */
-  async send(to: string, id: string, body: unknown, { principal, signal }: SendOptions): Promise<unknown> {
+  async send(
+    to: string,
+    id: string,
+    body: unknown,
+    { principal, signal }: { principal: string | undefined; signal?: AbortSignal | undefined },
+  ): Promise<unknown> {
     const closing = this.#closing.signal;
     const ended = signal === undefined ? closing : AbortSignal.any([closing, signal]);
     ended.throwIfAborted();
@@ -185,18 +180,10 @@ export class Mailbox {
       if (sent.message?.kind === "request" && (await this.#store.delete(key, { ifVersion: sent.version })))
         throw undeliverable();
       const { message } = await this.#readWhile(["request", "accepted"], key, WORK_LIMIT_MS, signal);
-      switch (message?.kind) {
-        case "reply":
-          return message.value;
-        case "unknown":
-          throw unknownMessage();
-        case "failed":
-          throw failed(message.message);
-        case undefined:
-          throw failed("The reply has a format that this version cannot read");
-        default:
-          throw lost();
-      }
+      if (message === undefined) throw failed("The reply has a format that this version cannot read");
+      if (message.kind === "reply") return message.value;
+      if (message.kind === "unknown") throw unknownMessage();
+      throw message.kind === "failed" ? failed(message.message) : lost();
     } catch (error) {
       // The replica may have the message, and only the store knows.
       throw StateError.isInstance(error) ? lost() : error;
@@ -260,19 +247,20 @@ export class Mailbox {
     let version = takenVersion;
     for (;;) {
       // A closed mailbox renews nothing, but replies if its handler ends now.
-      const renewal = pause(RENEW_EVERY_MS, closing).then(
+      const pausing = pause(RENEW_EVERY_MS, closing).then(
         () => undefined,
         () => handled,
       );
-      const reply = await Promise.race([handled, renewal]);
+      const reply = await Promise.race([handled, pausing]);
       if (reply !== undefined) {
         // The store may be away just when the reply is there.
-        const save = () => this.#overwrite(key, reply, { version, ttlMs: REPLY_TTL_MS });
+        const save = () => this.#overwrite(key, reply, { ifVersion: version, ttlMs: REPLY_TTL_MS });
         await retryFor(REPLY_TTL_MS, closing, save).catch(() => {});
         break;
       }
       // A store that is away for a moment does not end the work.
-      const renewed = await this.#overwrite(key, ACCEPTED, { version, ttlMs: ALIVE_MS }).catch(() => version);
+      const renewal = { ifVersion: version, ttlMs: ALIVE_MS };
+      const renewed = await this.#overwrite(key, ACCEPTED, renewal).catch(() => version);
       if (renewed === undefined) {
         work.abort(withdrawn());
         break;
@@ -283,23 +271,15 @@ export class Mailbox {
   }
 
   /** Writes over a message that this replica has taken. Undefined: the sender has deleted it, or it expired. */
-  async #overwrite(
-    key: string,
-    message: Message,
-    { version, ttlMs }: { version: number; ttlMs: number },
-  ): Promise<number | undefined> {
-    const written = await this.#write(key, message, { ifVersion: version, ttlMs });
+  async #overwrite(key: string, message: Message, options: WriteOptions): Promise<number | undefined> {
+    const written = await this.#write(key, message, options);
     if (written !== undefined) return written;
     // An earlier write may have arrived although it failed.
     const record = await this.#store.get(key);
-    return record && this.#overwrite(key, message, { version: record.version, ttlMs });
+    return record && this.#overwrite(key, message, { ...options, ifVersion: record.version });
   }
 
-  #write(
-    key: string,
-    message: Message,
-    options: { ifVersion: number; ttlMs: number },
-  ): Promise<number | undefined> {
+  #write(key: string, message: Message, options: WriteOptions): Promise<number | undefined> {
     return this.#store.put(key, { format: FORMAT, ...message }, { ...options, secret: true });
   }
 

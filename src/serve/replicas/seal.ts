@@ -8,32 +8,12 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
+import { oncePerObject } from "../../util/concurrency.js";
+import { isRecord } from "../../util/json.js";
 import type { GatewayKey, GatewayKeys } from "./gateway-key.js";
 
 /** Seals and opens values for all replicas of one gateway. */
-export interface Seal {
-  /**
-   * Encrypts a JSON value. If it is an object with a number `exp` (milliseconds since 1970), it cannot be opened after that
-   * time.
-   *
-   * @returns base64url text, different on every call
-   */
-  seal(purpose: string, value: unknown): string;
-  /**
-   * The sealed value; undefined if the text was not sealed for this purpose by a replica of this gateway, was changed, has
-   * an unknown format, or is expired. Clocks of replicas may differ by a minute.
-   */
-  open(purpose: string, text: string): unknown;
-  /** Like `open`; if the key is unknown, reads the keys from the store first, at most once a second. */
-  openFresh(purpose: string, text: string): Promise<unknown>;
-  /**
-   * A keyed hash (HMAC-SHA-256) of a text, as `<key id>.<base64url>`.
-   *
-   * @param like an earlier hash: its key is used, so that equal texts have equal hashes after a rotation. Returns "" if that
-   * key is unknown.
-   */
-  mac(purpose: string, text: string, like?: string): string;
-}
+export type Seal = ReturnType<typeof createSeal>;
 
 /** First byte of every sealed text. A version with another format opens none of this one, and says so instead of failing. */
 const FORMAT = 1;
@@ -59,23 +39,20 @@ const ALGORITHM = "aes-256-gcm";
  * seal.open("cursor", id); // undefined
  * ```
  */
-export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetired" | "refresh">): Seal {
-  /** Purposes are constants of the code, so the maps are small. */
-  const subkeys = new WeakMap<GatewayKey, Map<string, KeyObject>>();
+export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetired" | "refresh">) {
+  /** By purpose. Purposes are constants of the code, so the maps are small. */
+  const subkeys = oncePerObject((_: GatewayKey) => new Map<string, KeyObject>());
 
   /** A key for one purpose, so that a text cannot be used for another. */
   const subkey = (key: GatewayKey, info: string): KeyObject => {
-    let byPurpose = subkeys.get(key);
-    if (byPurpose === undefined) {
-      byPurpose = new Map();
-      subkeys.set(key, byPurpose);
+    const byPurpose = subkeys(key);
+    let purposeKey = byPurpose.get(info);
+    if (purposeKey === undefined) {
+      const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
+      purposeKey = createSecretKey(Buffer.from(bytes));
+      byPurpose.set(info, purposeKey);
     }
-    const known = byPurpose.get(info);
-    if (known !== undefined) return known;
-    const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
-    const created = createSecretKey(Buffer.from(bytes));
-    byPurpose.set(info, created);
-    return created;
+    return purposeKey;
   };
 
   const seal = (purpose: string, value: unknown): string => {
@@ -98,9 +75,19 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
   };
 
   return {
+    /**
+     * Encrypts a JSON value. If it is an object with a number `exp` (milliseconds since 1970), it cannot be opened after that time.
+     *
+     * @returns base64url text, different on every call
+     */
     seal,
+    /**
+     * The sealed value; undefined if the text was not sealed for this purpose by a replica of this gateway, was changed, has an unknown
+     * format, or is expired. Clocks of replicas may differ by a minute.
+     */
     open,
-    async openFresh(purpose, text) {
+    /** Like `open`; if the key is unknown, reads the keys from the store first, at most once a second. */
+    async openFresh(purpose: string, text: string): Promise<unknown> {
       const value = open(purpose, text);
       if (value !== undefined) return value;
       const bytes = readBytes(text);
@@ -108,13 +95,17 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
       await keys.refresh();
       return open(purpose, text);
     },
-    mac(purpose, text, like) {
+    /**
+     * A keyed hash (HMAC-SHA-256) of a text, as `<key id>.<base64url>`.
+     *
+     * @param like an earlier hash: its key is used, so that equal texts have equal hashes after a rotation. Returns "" if that key is
+     * unknown.
+     */
+    mac(purpose: string, text: string, like?: string): string {
       const key = like === undefined ? keys.current() : keys.find(like.slice(0, like.indexOf(".")));
       if (key === undefined) return "";
-      const hash = createHmac("sha256", subkey(key, `mac/${purpose}`))
-        .update(text)
-        .digest("base64url");
-      return `${key.id}.${hash}`;
+      const hmac = createHmac("sha256", subkey(key, `mac/${purpose}`)).update(text);
+      return `${key.id}.${hmac.digest("base64url")}`;
     },
   };
 }
@@ -147,11 +138,8 @@ function decrypt(bytes: Buffer, key: KeyObject): unknown {
   }
 }
 
-function isExpired(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { exp } = value as { exp?: unknown };
-  return typeof exp === "number" && isPast(exp);
-}
+const isExpired = (value: unknown): boolean =>
+  isRecord(value) && typeof value["exp"] === "number" && isPast(value["exp"]);
 
 /** Whether a time that any replica has set is over. */
 export const isPast = (expiresAt: number): boolean => expiresAt + CLOCK_SKEW_MS < Date.now();

@@ -3,6 +3,7 @@ import type { Store } from "../../state/store.js";
 import { callSafely } from "../../util/callbacks.js";
 import { retryFor } from "../../util/retry-for.js";
 import { backoffMs, pause } from "../../util/timers.js";
+import { isPast } from "./seal.js";
 
 /** A fact with a time of validity. */
 export interface Note {
@@ -13,35 +14,9 @@ export interface Note {
 }
 
 /** A replicated map. */
-export interface SharedNotes {
-  /** Resolves when this process knows the notes that were in the store at its start. Never rejects; waits for a store that is away. */
-  readonly ready: Promise<void>;
-  /** From memory: costs no store operation. Notes may outlive their time by a minute, because clocks differ. */
-  get(key: string): Note | undefined;
-  /** All notes, from memory. */
-  entries(): Iterable<[key: string, note: Note]>;
-  /**
-   * Known in this process at once, in other processes within 2 s. Resolves when it is saved. Rejects with a StateError if the
-   * store is away; it is then saved as soon as the store is back.
-   */
-  set(key: string, value: unknown, ttlMs: number): Promise<void>;
-  /** Like `set`. */
-  delete(key: string): Promise<void>;
-  /** Called after every change, by this process or another. Returns a function that stops it. */
-  onChange(listener: (key: string, note: Note | undefined) => void): () => void;
-  /** Stops following the store. What is not saved yet is lost to the other processes. */
-  close(): void;
-}
-
-/** Options of {@link createSharedNotes}. */
-export interface SharedNotesOptions {
-  /** Of more notes than this the oldest are forgotten. @default 100000 */
-  maxNotes?: number | undefined;
-}
+export type SharedNotes = ReturnType<typeof createSharedNotes>;
 
 const MAX_NOTES = 100_000;
-/** How far the clocks of two replicas may differ. */
-const CLOCK_SKEW_MS = 60_000;
 /** Reads under way at once. */
 const MAX_READS = 32;
 /** Expired notes are removed after this number of changes. */
@@ -50,6 +25,7 @@ const SWEEP_EVERY = 1_000;
 /**
  * A map that all replicas with this store share. Every replica has all of it in memory.
  *
+ * @param options of more notes than `maxNotes` the oldest are forgotten
  * @example
  * ```ts
  * const ended = createSharedNotes(store, "serve/ended/");
@@ -60,8 +36,8 @@ const SWEEP_EVERY = 1_000;
 export function createSharedNotes(
   store: Store,
   prefix: string,
-  { maxNotes = MAX_NOTES }: SharedNotesOptions = {},
-): SharedNotes {
+  { maxNotes = MAX_NOTES }: { maxNotes?: number | undefined } = {},
+) {
   const notes = new Map<string, Note>();
   const listeners = new Set<(key: string, note: Note | undefined) => void>();
   /** Keys to read from the store. */
@@ -190,21 +166,31 @@ export function createSharedNotes(
   };
 
   return {
+    /** Resolves when this process knows the notes that were in the store at its start. Never rejects; waits for a store that is away. */
     ready: loadAll().catch(() => {}),
-    get(key) {
+    /** From memory: costs no store operation. Notes may outlive their time by a minute, because clocks differ. */
+    get(key: string): Note | undefined {
       const note = notes.get(key);
       return note === undefined || isOver(note) ? undefined : note;
     },
-    *entries() {
+    /** All notes, from memory. */
+    *entries(): Iterable<[key: string, note: Note]> {
       for (const entry of notes) if (!isOver(entry[1])) yield entry;
     },
-    set: (key, value, ttlMs) => change(key, { value, until: Date.now() + ttlMs }),
-    delete: (key) => change(key, undefined),
-    onChange(listener) {
+    /**
+     * Known in this process at once, in other processes within 2 s. Resolves when it is saved. Rejects with a StateError if the
+     * store is away; it is then saved as soon as the store is back.
+     */
+    set: (key: string, value: unknown, ttlMs: number) => change(key, { value, until: Date.now() + ttlMs }),
+    /** Like `set`. */
+    delete: (key: string) => change(key, undefined),
+    /** Called after every change, by this process or another. Returns a function that stops it. */
+    onChange(listener: (key: string, note: Note | undefined) => void): () => void {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      return () => void listeners.delete(listener);
     },
-    close() {
+    /** Stops following the store. What is not saved yet is lost to the other processes. */
+    close(): void {
       closing.abort();
       stopWatching();
       listeners.clear();
@@ -213,7 +199,7 @@ export function createSharedNotes(
   };
 }
 
-const isOver = ({ until }: Note): boolean => until + CLOCK_SKEW_MS < Date.now();
+const isOver = ({ until }: Note): boolean => isPast(until);
 
 const isSame = (a: Note, b: Note): boolean =>
   a.until === b.until && JSON.stringify(a.value) === JSON.stringify(b.value);

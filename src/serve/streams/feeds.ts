@@ -1,12 +1,14 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
 import { secretsOf } from "../../config/known-secrets.js";
 import type { Users } from "../../port/users.js";
-import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { unrefTimer } from "../../util/timers.js";
-import { entriesOf, type ListEntry } from "../lists/list-entries.js";
+import { entriesOf, type ListEntry, type ListKey } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
+
+/** A list whose changes clients learn of. */
+export type ListName = Exclude<ListKey, "resourceTemplates">;
 
 /** Receives the news of one stream. */
 export interface FeedListener {
@@ -68,8 +70,7 @@ export class Feeds {
         if (!PASSED_ON.has(method)) return;
         const feed = this.#feeds.get(principal);
         if (feed === undefined || (method === PAGE_DONE && !this.#knowsPage(feed.user, params))) return;
-        for (const listener of feed.listeners)
-          if (listener.showsServer?.(server) !== false) listener.passOn?.({ server, method, params });
+        for (const listener of listenersTo(feed, server)) listener.passOn?.({ server, method, params });
       }),
     ];
   }
@@ -110,8 +111,7 @@ export class Feeds {
     const config = feed.user.port.pool.configOf(server);
     if (config === undefined) return;
     const shown = passedParams(secretsOf(config).redactData(params) as Fields);
-    for (const listener of feed.listeners)
-      if (listener.showsServer?.(server) !== false) listener.log?.(shown);
+    for (const listener of listenersTo(feed, server)) listener.log?.(shown);
   }
 
   /** Adds a stream of a user. Returns a function that removes it. */
@@ -222,6 +222,10 @@ export class Feeds {
     for (const list of lists) for (const listener of feed.listeners) listener.listChanged(list);
   }
 }
+
+/** Those whose client may see something of the server. */
+const listenersTo = ({ listeners }: UserFeed, server: string): readonly FeedListener[] =>
+  [...listeners].filter((listener) => listener.showsServer?.(server) !== false);
 
 const isSame = (before: readonly ListEntry[], now: readonly ListEntry[]): boolean =>
   before === now ||

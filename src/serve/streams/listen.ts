@@ -1,5 +1,4 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
-import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js";
 import { isAtLeast } from "../calls/client-hooks.js";
@@ -18,7 +17,7 @@ import {
 } from "../request-context.js";
 import { notificationText, passedParams, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
-import { TASK_STATUS } from "./feeds.js";
+import { type ListName, TASK_STATUS } from "./feeds.js";
 
 const FILTERS = {
   tools: "toolsListChanged",
@@ -54,7 +53,9 @@ export async function listen(context: RequestContext): Promise<Handled> {
     onUpdate: (uri) => send("notifications/resources/updated", { uri }),
   });
   const stream: OpenStream = exchange.hold();
-  const lists = listsOf(wanted);
+  const lists = new Set(
+    (Object.keys(FILTERS) as ListName[]).filter((list) => wanted[FILTERS[list]] === true),
+  );
   // Before the resources: a later change of what the port listens for would open the streams of its servers anew.
   const stop = parts.feeds.add(user, {
     usesReplicas: true,
@@ -79,10 +80,6 @@ export async function listen(context: RequestContext): Promise<Handled> {
   return { json: resultText(client, {}, { ownMeta: subscription }) };
 }
 
-/** The lists whose changes the client wants. */
-const listsOf = (wanted: Fields): ReadonlySet<ListName> =>
-  new Set((Object.keys(FILTERS) as ListName[]).filter((list) => wanted[FILTERS[list]] === true));
-
 /** The part of a filter that the gateway serves. */
 async function honor(
   wanted: Fields,
@@ -102,20 +99,19 @@ async function honor(
   };
 }
 
-/** A stream of a legacy client. */
-interface LegacyFeed {
-  /** As the session is now. */
-  readonly client: () => GatewayClient;
-  readonly send: (text: string) => void;
-  /** Requests of the client may reach other replicas. */
-  readonly usesReplicas: boolean;
-}
-
-/** Sends all news of a user to a legacy client. Returns a function that ends it. */
+/**
+ * Sends all news of a user to a legacy client. Returns a function that ends it.
+ *
+ * @param stream its client as the session is now, and whether requests of the client may reach other replicas
+ */
 export function openLegacyFeed(
   parts: GatewayParts,
   user: GatewayUser,
-  { client, send, usesReplicas }: LegacyFeed,
+  {
+    client,
+    send,
+    usesReplicas,
+  }: { client: () => GatewayClient; send: (text: string) => void; usesReplicas: boolean },
 ): () => void {
   const { session } = client();
   const watched = new WatchedResources(user, {
@@ -142,12 +138,9 @@ export function openLegacyFeed(
       // A task of another user, or one that no client of this replica has begun or asked about.
       if (task === undefined) return;
       parts.tasks.observe(user, task, params["status"]);
-      const text = notificationText(
-        method,
-        renameTasks(params, () => task.id),
-      );
+      const named = renameTasks(params, () => task.id);
       visibleTasks({ parts, user, client: client() }, [task])
-        .then(([isShown]) => isShown && send(text))
+        .then(([isShown]) => isShown && send(notificationText(method, named)))
         .catch(parts.report);
     },
   });
@@ -176,12 +169,10 @@ interface Watch {
 
 const REFUSED: Watch = { isRefused: true };
 
-/** What a stream does with its resources. */
+/** What a stream does with its resources: its client has the credential of now, and gets the URIs that it sees. */
 interface WatchOptions {
   readonly parts: Pick<GatewayParts, "policy" | "readsUris">;
-  /** As its credential is now. */
   readonly client: () => Pick<GatewayClient, "principal" | "scopes">;
-  /** Receives the URI that the client sees. */
   readonly onUpdate: (uri: string) => void;
 }
 
@@ -206,11 +197,8 @@ class WatchedResources {
       }
     const granted = await Promise.all(
       [...wanted].map(async (uri) => {
-        let watch = this.#watches.get(uri);
-        if (watch === undefined) {
-          watch = this.#watch(uri, signal);
-          this.#watches.set(uri, watch);
-        }
+        const watch = this.#watches.get(uri) ?? this.#watch(uri, signal);
+        this.#watches.set(uri, watch);
         return (await watch).stop === undefined ? [] : [uri];
       }),
     );
