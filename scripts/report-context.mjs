@@ -149,18 +149,15 @@ async function reportContext() {
       ["query", "median tokens", "p90", "largest"],
       search.answers.map(({ what, median, p90, largest }) => [what, ...[median, p90, largest].map(number)]),
     ),
-    "**Targets**",
-    targetTable(targets),
   ];
   const text = sections.filter((section) => section !== "").join("\n\n");
-  console.log(text);
+  console.log(`${text}\n\n**Targets**\n\n${targetTable(targets)}`);
   if (others !== undefined) writeSection("context-report", text, join(root, "docs", "context.md"));
 }
 
 async function reportCode() {
-  const sections = await codeSections({ target: codeTarget });
-  const text = [...sections, "**Targets**", targetTable(codeTargets)].join("\n\n");
-  console.log(text);
+  const text = (await codeSections({ target: codeTarget })).join("\n\n");
+  console.log(`${text}\n\n**Targets**\n\n${targetTable(codeTargets)}`);
   if (!process.argv.includes("--no-peers"))
     writeSection("code-report", text, join(root, "docs", "code-mode.md"));
 }
