@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { createToolport } from "../dist/index.js";
-import { codeSections } from "./context/code-rows.mjs";
+import { codeSections, table } from "./context/code-rows.mjs";
 import { BIG, BIG_CALLS, CORPUS } from "./context/corpus.mjs";
 import { measureCosts, measureSearch } from "./context/measure-port.mjs";
 import { PEER_ROWS } from "./context/peer-rows.mjs";
@@ -31,10 +31,6 @@ const textsOf = (value) =>
       : "";
 const number = (value) => (typeof value === "number" ? Math.round(value).toLocaleString("en-US") : NONE);
 const percent = (share) => `${(share * 100).toFixed(1)} %`;
-const table = (head, rows) =>
-  [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
 
 const targets = [];
 const codeTargets = [];

@@ -18,7 +18,7 @@ const row = (cells) => `| ${cells.join(" | ")} |`;
 export function toReport({ faults, contenders, results, capMs }) {
   const lines = [
     row(["probe", "catalogue", "fault, and expected behaviour", ...contenders.map(({ title }) => title)]),
-    row(["---", "---", "---", ...contenders.map(() => "---")]),
+    `|${"---|".repeat(3 + contenders.length)}`,
     ...faults.map(({ id, rows, title }) =>
       row([id, rows, toCell(title), ...contenders.map(({ name }) => cell(results[id]?.[name]))]),
     ),
