@@ -2,7 +2,9 @@
  * A server so cheap that the client dominates: no SDK, prepared responses.
  *
  * `node server.cjs` uses stdio. `node server.cjs --http [port]` uses Streamable HTTP, prints `{"ports":[…]}` on stdout
- * and exits when its stdin closes. README.md lists the environment variables.
+ * and exits when its stdin closes. Its environment: `TOOLS` (how many), `PAGE` (tools on a page, 0 for one page), `OUT_EVERY` (every n-th
+ * tool has an output schema, 0 for none), `ERA` (`legacy` or `modern`), `HTTP_MODE` (`json` or `sse`), `SESSION` (1: give out and require
+ * session ids), `PORTS` (how many to listen on), `PROGRESS` (1: report progress before a response over stdio).
  */
 const { listPages } = require("./server-tools.cjs");
 

@@ -3,7 +3,7 @@
  *
  *   --only <text>   only rows whose name contains this text
  *   --verbose       print the output of every command
- *   --write         also write the tables into docs/comparison.md, between its marks
+ *   --write         also write the tables into docs/comparison.md, between its marks, and print the commands that ran
  *
  * Downloads the other programs and Node 24 into `.cache/`. Everything else happens on this machine: servers on loopback addresses, a
  * temporary folder as home.
@@ -111,6 +111,6 @@ try {
 if (flags.write) {
   const page = join(root, "docs/comparison.md");
   writeSection("comparison", toTables(groups), page);
-  writeSection("commands", `\`\`\`text\n${toCommands(groups)}\n\`\`\``, page);
+  console.log(toCommands(groups));
   console.log("Wrote docs/comparison.md");
 }

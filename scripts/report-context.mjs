@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { createToolport } from "../dist/index.js";
-import { codeSections } from "./context/code-rows.mjs";
+import { codeSections, table } from "./context/code-rows.mjs";
 import { BIG, BIG_CALLS, CORPUS } from "./context/corpus.mjs";
 import { measureCosts, measureSearch } from "./context/measure-port.mjs";
 import { PEER_ROWS } from "./context/peer-rows.mjs";
@@ -31,10 +31,6 @@ const textsOf = (value) =>
       : "";
 const number = (value) => (typeof value === "number" ? Math.round(value).toLocaleString("en-US") : NONE);
 const percent = (share) => `${(share * 100).toFixed(1)} %`;
-const table = (head, rows) =>
-  [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
 
 const targets = [];
 const codeTargets = [];
@@ -149,18 +145,15 @@ async function reportContext() {
       ["query", "median tokens", "p90", "largest"],
       search.answers.map(({ what, median, p90, largest }) => [what, ...[median, p90, largest].map(number)]),
     ),
-    "**Targets**",
-    targetTable(targets),
   ];
   const text = sections.filter((section) => section !== "").join("\n\n");
-  console.log(text);
+  console.log(`${text}\n\n**Targets**\n\n${targetTable(targets)}`);
   if (others !== undefined) writeSection("context-report", text, join(root, "docs", "context.md"));
 }
 
 async function reportCode() {
-  const sections = await codeSections({ target: codeTarget });
-  const text = [...sections, "**Targets**", targetTable(codeTargets)].join("\n\n");
-  console.log(text);
+  const text = (await codeSections({ target: codeTarget })).join("\n\n");
+  console.log(`${text}\n\n**Targets**\n\n${targetTable(codeTargets)}`);
   if (!process.argv.includes("--no-peers"))
     writeSection("code-report", text, join(root, "docs", "code-mode.md"));
 }

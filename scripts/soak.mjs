@@ -37,7 +37,7 @@ const report = await runSoak(library, {
 process.stderr.write("\n");
 
 const text = describe(report);
-console.log(text);
+console.log(`${text}\n\n${drawMemory(report)}`);
 if (report.problems.length > 0) {
   console.log(`\nProblems:\n${report.problems.map((problem) => `- ${problem}`).join("\n")}`);
   process.exitCode = 1;
@@ -46,7 +46,6 @@ if (report.problems.length > 0) {
 }
 
 function describe({ calls, reconnects, ms, seed, answered, faults, errors, samples, flat }) {
-  const over = (field) => samples.map((sample) => [sample.ms / 60_000, sample[field] / MIB]);
   const [least, most] = [samples[0], samples.at(-1)];
   return [
     `${number(calls)} calls, ${number(reconnects)} reconnects in ${(ms / 60_000).toFixed(1)} minutes, ` +
@@ -62,13 +61,14 @@ function describe({ calls, reconnects, ms, seed, answered, faults, errors, sampl
     `| processes | ${flat.children.join(" to ")} |`,
     `| faults | ${list(faults)} |`,
     `| errors | ${list(errors)} |`,
-    "",
-    "```text",
-    plot(over("heapUsed"), { title: "heap after collection", unit: "MiB", xUnit: "minutes" }),
-    "",
-    plot(over("rss"), { title: "resident memory", unit: "MiB", xUnit: "minutes" }),
-    "```",
   ].join("\n");
+}
+
+/** For the terminal; the page has the figures. */
+function drawMemory({ samples }) {
+  const over = (field) => samples.map((sample) => [sample.ms / 60_000, sample[field] / MIB]);
+  const heap = plot(over("heapUsed"), { title: "heap after collection", unit: "MiB", xUnit: "minutes" });
+  return `${heap}\n\n${plot(over("rss"), { title: "resident memory", unit: "MiB", xUnit: "minutes" })}`;
 }
 
 function mib(bytes) {

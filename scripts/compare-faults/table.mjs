@@ -18,7 +18,7 @@ const row = (cells) => `| ${cells.join(" | ")} |`;
 export function toReport({ faults, contenders, results, capMs }) {
   const lines = [
     row(["probe", "catalogue", "fault, and expected behaviour", ...contenders.map(({ title }) => title)]),
-    row(["---", "---", "---", ...contenders.map(() => "---")]),
+    `|${"---|".repeat(3 + contenders.length)}`,
     ...faults.map(({ id, rows, title }) =>
       row([id, rows, toCell(title), ...contenders.map(({ name }) => cell(results[id]?.[name]))]),
     ),
@@ -29,18 +29,13 @@ export function toReport({ faults, contenders, results, capMs }) {
     lines.join("\n"),
     `Node ${process.versions.node}, ${process.platform}, ${os.cpus().length} × ${cpu?.model ?? "unknown CPU"}, ` +
       `${new Date().toISOString().slice(0, 10)}. Written by \`npm run compare:faults -- --write\`, one run of each probe.`,
-    "**How to read it.** ✔ survived, ✘ did not, n/a: does not apply to a library with one client per server. " +
-      "The measurement follows the mark. Every probe runs in a fresh process, and first without the fault: only " +
-      "a library that connects, lists and calls without it is probed. The fault servers are the same for all, and run in " +
-      "their own processes, so that memory (the rise to the peak of RSS) and event loop are those of the library. " +
-      `A probe that takes longer than ${capMs / 1000} s is stopped and shown as "> ${capMs / 1000} s"; it might end ` +
-      "later, for instance at a default limit of 60 s. The ids are those of the catalogue of faults and duties of a client.",
+    "**How to read it.** ✔ survived, ✘ did not, n/a: does not apply to a library with one client per server. Every probe runs in a " +
+      "fresh process, and first without the fault. The fault servers run in their own processes, so that memory (the rise to the peak " +
+      `of RSS) and event loop are those of the library. A probe that takes longer than ${capMs / 1000} s is stopped.`,
     "**Configuration.** Each library is configured as its documentation recommends, not only with its defaults:",
     contenders.map(({ title, configuration }) => `- ${title}: ${configuration}.`).join("\n"),
-    "The other libraries keep OAuth credentials in a provider object of the caller, here a store in memory that returns every " +
-      "field it was given; in 7.10e it contains tokens of an earlier login without their issuer, like stores written " +
-      "before the issuer was required. Toolport is probed with that object, and with its own login and record. All addresses are in the loopback " +
-      "network; a library that relaxes its rules there may be stricter elsewhere (7.10).",
+    "The other libraries keep OAuth credentials in a provider object of the caller, here a store in memory; in 7.10e it contains tokens of " +
+      "an earlier login without their issuer. Toolport is probed with that object, and with its own login and record.",
   ].join("\n\n");
 }
 

@@ -16,10 +16,12 @@ const MAX_BARE = 0.35;
 const folderOf = (corpus) => join(root, "test", "fixtures", corpus);
 const number = (value) => Math.round(value).toLocaleString("en-US");
 const tokensOf = (value) => countTokens(JSON.stringify(value));
-const table = (head, rows) =>
-  [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
+
+/** A Markdown table: text in the first column, numbers in the others. */
+export function table(head, rows) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|---|${"---:|".repeat(head.length - 1)}`, ...rows.map(line)].join("\n");
+}
 
 /** `count` tools, spread over all servers of a corpus; they are only listed. */
 function someTools(count = Number.POSITIVE_INFINITY, corpus = "definitions") {
