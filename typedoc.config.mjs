@@ -37,7 +37,7 @@ export default {
   searchGroupBoosts: { Documents: 4, Properties: 0.1, Methods: 0.5, Constructors: 0.1 },
   navigation: { includeGroups: false, includeFolders: false },
   visibilityFilters: {},
-  favicon: "src/console/page/icon.svg",
+  favicon: "packages/console/src/page/icon.svg",
   customCss: "scripts/site/site.css",
   lightHighlightTheme: "github-light-high-contrast",
   darkHighlightTheme: "github-dark-high-contrast",

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+const source = (path: string) => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
 
 export default defineConfig({
   resolve: {
@@ -36,7 +36,7 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],
-      exclude: ["src/**/*.test.ts", "src/console/page/**"],
+      exclude: ["src/**/*.test.ts", "packages/console/src/page/**"],
     },
     // An unhandled rejection in any file fails the run.
     dangerouslyIgnoreUnhandledErrors: false,

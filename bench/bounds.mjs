@@ -9,8 +9,8 @@ import { once } from "node:events";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { createToolport } from "../dist/index.js";
-import { createTestServer } from "../dist/testing/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
+import { createTestServer } from "../packages/toolport/dist/testing/index.js";
 import { writeSection } from "../scripts/write-section.mjs";
 import { markdownTable } from "./markdown-table.mjs";
 import { median } from "./process-figures.mjs";
@@ -20,7 +20,7 @@ const { values: flags } = parseArgs({
 });
 const RUNS = Number(flags.runs);
 const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
-const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+const CLI = fileURLToPath(new URL("../packages/toolport/dist/cli/main.js", import.meta.url));
 /** A server whose only tool ends its process. */
 const DYING_SERVER = `
   const results = {

@@ -7,9 +7,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { runOpenAIToolCalls } from "../dist/adapters/openai/index.js";
-import { createToolport } from "../dist/index.js";
-import { createTestServer } from "../dist/testing/index.js";
+import { runOpenAIToolCalls } from "../packages/toolport/dist/adapters/openai/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
+import { createTestServer } from "../packages/toolport/dist/testing/index.js";
 import { writeSection } from "../scripts/write-section.mjs";
 import { markdownTable } from "./markdown-table.mjs";
 import { median } from "./process-figures.mjs";

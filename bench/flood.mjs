@@ -38,7 +38,7 @@ const PHASE_MS = Math.min(Number(flags.phase), 6_000);
 const [role, parameter] = positionals;
 /** A server whose tools echo, and ask. Reports on request how many calls it got. */
 async function upstream() {
-  const { createTestServer } = await import("../dist/testing/index.js");
+  const { createTestServer } = await import("../packages/toolport/dist/testing/index.js");
   let calls = 0;
   const requestedSchema = { type: "object", properties: { yes: { type: "boolean" } } };
   const server = createTestServer({
@@ -67,8 +67,8 @@ async function upstream() {
 
 async function gateway(text) {
   const { url, file } = JSON.parse(text);
-  const { createToolport } = await import("../dist/index.js");
-  const { createGateway } = await import("../dist/serve/index.js");
+  const { createToolport } = await import("../packages/toolport/dist/index.js");
+  const { createGateway } = await import("../packages/toolport/dist/gateway/index.js");
   const toolport = createToolport({ mcpServers: { up: { url } } });
   const served = createGateway(toolport, {
     auth: {

@@ -3,9 +3,9 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { createToolport } from "../dist/index.js";
-import { createGateway } from "../dist/serve/index.js";
-import { createTestServer } from "../dist/testing/index.js";
+import { createGateway } from "../packages/toolport/dist/gateway/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
+import { createTestServer } from "../packages/toolport/dist/testing/index.js";
 
 const USERS = Number(process.env.USERS ?? 300);
 const [ERAS, UPSTREAMS] = [process.env.ERAS ?? "modern,legacy", process.env.UPSTREAMS ?? "1,10"];

@@ -1,5 +1,5 @@
 /** One point of the growth report: `node --expose-gc growth-worker.mjs <series> <size>` prints its figures as JSON. */
-import { createToolport } from "../dist/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
 import { BenchServers } from "./bench-servers.mjs";
 import { keepInFlight } from "./in-flight.mjs";
 import { startMeter } from "./process-figures.mjs";

@@ -64,7 +64,7 @@ const withoutUsing = {
 };
 
 /**
- * `src/cli/commands.ts` imports the row of every command from the file of the command. Here it imports a copy of that file, of which the
+ * `packages/cli/src/commands.ts` imports the row of every command from the file of the command. Here it imports a copy of that file, of which the
  * row is left: the rest is loaded when the command runs.
  */
 const rowsOfCommands = {

@@ -12,7 +12,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createToolport } from "../dist/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
 import { countTokens } from "./count-tokens.mjs";
 import { cache, fetchTool, npmInstall, root, run } from "./fetch-tool.mjs";
 import { DEFINITION_SERVERS, SERVERS } from "./schema-servers.mjs";

@@ -7,7 +7,7 @@
  *   --jobs <number>      groups of rows that run at once (default 2)
  *   --details            what the runner saw, for each check that failed
  *
- * A row is `<setup>/<era of the upstream>/<suite>`: the conformance server of `test/serve/fixture` asked directly, over stdio behind an
+ * A row is `<setup>/<era of the upstream>/<suite>`: the conformance server of `packages/gateway/test/fixture` asked directly, over stdio behind an
  * HTTP pipe, through one gateway with 1 or 10 upstreams, through a gateway over stdio, and through 3 replicas behind a load balancer
  * without stickiness. A row is complete if every scenario made a check and no check failed or warned.
  */

@@ -99,9 +99,13 @@ ${rows.join("")}</g>
 
 async function readOutput(file) {
   if (file !== undefined) return readFile(file, "utf8");
-  const { code, output } = await run(process.execPath, [join(root, "dist/cli/main.js"), "demo"], {
-    timeoutMs: 120_000,
-  });
+  const { code, output } = await run(
+    process.execPath,
+    [join(root, "packages/toolport/dist/cli/main.js"), "demo"],
+    {
+      timeoutMs: 120_000,
+    },
+  );
   if (code !== 0) throw new Error(`The demo failed (exit code ${code}).\n${output}`);
   return output;
 }

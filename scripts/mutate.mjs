@@ -2,7 +2,7 @@
  * Mutation check: changes one place of a source file at a time and runs its tests, which have to fail.
  *
  *   npm run mutate                                   every file of the list below
- *   npm run mutate -- src/util/callbacks.ts            one file of the list
+ *   npm run mutate -- packages/base/src/util/callbacks.ts            one file of the list
  *   npm run mutate -- src/a.ts src/a.test.ts …       any file, with these tests
  *   --most <n>                                       mutations for each file, drawn with a fixed seed (default 40)
  *
@@ -18,21 +18,26 @@ import ts from "typescript";
 
 /** Files that matter, with the tests that have to notice a change. */
 const FILES = {
-  "src/util/callbacks.ts": ["src/util/emitter.test.ts"],
-  "src/execution/retry.ts": ["src/execution/retry.test.ts", "src/execution/retry-limits.test.ts"],
-  "src/execution/breaker.ts": ["src/execution/breaker.test.ts"],
-  "src/transports/server-transport.ts": ["src/transports/resends.test.ts"],
-  "src/errors/foreign-error.ts": [
-    "src/errors/from-http-status.test.ts",
-    "src/errors/from-rpc-error.test.ts",
-    "src/errors/from-system-error.test.ts",
-    "src/errors/to-toolport-error.test.ts",
+  "packages/base/src/util/callbacks.ts": ["packages/base/src/util/emitter.test.ts"],
+  "packages/core/src/execution/retry.ts": [
+    "packages/core/src/execution/retry.test.ts",
+    "packages/core/src/execution/retry-limits.test.ts",
   ],
-  "src/catalog/names/assign-names.ts": ["src/catalog/names/"],
-  "src/schema/repair/create-repairer.ts": ["src/schema/repair/"],
-  "src/auth/obtain-once.ts": ["src/auth/obtain-once.test.ts"],
-  "src/state/server-keys.ts": ["src/state/server-keys.test.ts"],
-  "src/connection/reconnect-policy.ts": ["src/connection/reconnect-policy.test.ts"],
+  "packages/core/src/execution/breaker.ts": ["packages/core/src/execution/breaker.test.ts"],
+  "packages/core/src/transports/server-transport.ts": ["src/transports/resends.test.ts"],
+  "packages/base/src/errors/foreign-error.ts": [
+    "packages/base/src/errors/from-http-status.test.ts",
+    "packages/base/src/errors/from-rpc-error.test.ts",
+    "packages/base/src/errors/from-system-error.test.ts",
+    "packages/base/src/errors/to-toolport-error.test.ts",
+  ],
+  "packages/core/src/catalog/names/assign-names.ts": ["packages/core/src/catalog/names/"],
+  "packages/schemas/src/repair/create-repairer.ts": ["packages/schemas/src/repair/"],
+  "packages/core/src/auth/obtain-once.ts": ["packages/core/src/auth/obtain-once.test.ts"],
+  "packages/core/src/config/server-keys.ts": ["packages/core/src/config/server-keys.test.ts"],
+  "packages/core/src/connection/reconnect-policy.ts": [
+    "packages/core/src/connection/reconnect-policy.test.ts",
+  ],
 };
 
 const SEED = 19;

@@ -13,11 +13,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = join(root, "docs/options.md");
 /** The tables of options, and the interfaces that document them. */
 const SOURCES = [
-  "src/config/entry-options.ts",
-  "src/config/server-entry.ts",
-  "src/port/read-options.ts",
-  "src/port/options.ts",
-  "src/protocol/server-requests/server-request-options.ts",
+  "packages/core/src/config/entry-options.ts",
+  "packages/core/src/config/server-entry.ts",
+  "packages/core/src/port/read-options.ts",
+  "packages/core/src/port/options.ts",
+  "packages/core/src/protocol/server-requests/server-request-options.ts",
 ];
 
 /** Parses the sources. Only syntax is needed, so this takes milliseconds. */

@@ -5,7 +5,7 @@
  * missed. `--no-peers` leaves the other libraries out and writes nothing. `--code` measures code mode only, and writes docs/code-mode.md.
  */
 import { join } from "node:path";
-import { createToolport } from "../dist/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
 import { codeSections, table } from "./context/code-rows.mjs";
 import { BIG, BIG_CALLS, CORPUS } from "./context/corpus.mjs";
 import { measureCosts, measureSearch } from "./context/measure-port.mjs";

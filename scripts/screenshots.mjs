@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { createConsoleAnswers, startConsole } from "../dist/console/index.js";
-import { createToolport } from "../dist/index.js";
-import { createTestServer } from "../dist/testing/index.js";
+import { createConsoleAnswers, startConsole } from "../packages/toolport/dist/console/index.js";
+import { createToolport } from "../packages/toolport/dist/index.js";
+import { createTestServer } from "../packages/toolport/dist/testing/index.js";
 import { root } from "./fetch-tool.mjs";
 import { toPalettePng } from "./palette-png.mjs";
 

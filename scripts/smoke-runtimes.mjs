@@ -20,7 +20,7 @@ export const RUNTIMES = {
 
 /** Both eras over HTTP, without authorization. */
 export async function startServers() {
-  const { createTestServer } = await import("../dist/testing/index.js");
+  const { createTestServer } = await import("../packages/toolport/dist/testing/index.js");
   const server = createTestServer({
     tools: {
       greet: {

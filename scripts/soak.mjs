@@ -6,7 +6,7 @@
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import * as library from "../dist/index.js";
+import * as library from "../packages/toolport/dist/index.js";
 import { plot } from "./soak/plot.mjs";
 import { runSoak } from "./soak/run-soak.mjs";
 import { writeSection } from "./write-section.mjs";

@@ -2,7 +2,7 @@
  * Runs the checks of a tier and says which passed: `npm test`, `npm run test:slow`, `npm run test:all`.
  *
  * Lint and types run beside the build and the tests, because each of them keeps one core busy at most. Tests start when the
- * build has ended: some of them look at `dist/`. Arguments after `--` go to vitest, for example `npm test -- test/cli`.
+ * build has ended: some of them look at `dist/`. Arguments after `--` go to vitest, for example `npm test -- packages/cli/test`.
  *
  * The names of all failed tests come last, because the end of a long log is the part that is kept and read.
  */

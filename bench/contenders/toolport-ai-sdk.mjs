@@ -3,8 +3,8 @@ import { namesOf, openPort } from "./toolport.mjs";
 
 export async function load() {
   const [core, adapter] = await Promise.all([
-    import("../../dist/index.js"),
-    import("../../dist/adapters/ai-sdk/index.js"),
+    import("../../packages/toolport/dist/index.js"),
+    import("../../packages/toolport/dist/adapters/ai-sdk/index.js"),
     // Its users have loaded it anyway; the adapter would load it with the first tools.
     import("ai"),
   ]);

@@ -3,8 +3,8 @@ import { namesOf, openPort } from "./toolport.mjs";
 
 export async function load() {
   const [core, adapter] = await Promise.all([
-    import("../../dist/index.js"),
-    import("../../dist/adapters/langchain/index.js"),
+    import("../../packages/toolport/dist/index.js"),
+    import("../../packages/toolport/dist/adapters/langchain/index.js"),
   ]);
   return { ...core, ...adapter };
 }

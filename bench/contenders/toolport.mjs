@@ -1,8 +1,11 @@
 /** Toolport's core, as built in `dist/`. */
 import { fileURLToPath } from "node:url";
 
-export const load = () => import("../../dist/index.js");
-export const command = [fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url)), "--help"];
+export const load = () => import("../../packages/toolport/dist/index.js");
+export const command = [
+  fileURLToPath(new URL("../../packages/toolport/dist/cli/main.js", import.meta.url)),
+  "--help",
+];
 
 /** A port over these servers, connected. */
 export async function openPort(lib, servers, entryOptions = {}) {

@@ -10,7 +10,7 @@ import { median } from "../process-figures.mjs";
 import { connectClient } from "./client.mjs";
 import { freePort, stdioServer } from "./processes.mjs";
 
-const CLI = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const CLI = fileURLToPath(new URL("../../packages/toolport/dist/cli/main.js", import.meta.url));
 
 export async function measureStart({ rounds }) {
   const folder = mkdtempSync(join(tmpdir(), "toolport-bench-"));

@@ -6,8 +6,8 @@
 import http from "node:http";
 import process from "node:process";
 import { getRequestListener } from "@hono/node-server";
-import { createToolport, memoryStore } from "../../dist/index.js";
-import { createGateway, readPolicy } from "../../dist/serve/index.js";
+import { createGateway, readPolicy } from "../../packages/toolport/dist/gateway/index.js";
+import { createToolport, memoryStore } from "../../packages/toolport/dist/index.js";
 
 const { upstreams, entry, auth, audit } = JSON.parse(process.argv[2]);
 

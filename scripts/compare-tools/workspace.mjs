@@ -17,7 +17,7 @@ async function findPrograms() {
     fetchTool("inspector", INSPECTOR, "2"),
   ]);
   return {
-    toolport: [process.execPath, join(root, "dist/cli/main.js")],
+    toolport: [process.execPath, join(root, "packages/toolport/dist/cli/main.js")],
     mcporter: [node, join(mcporter, "dist/cli.js")],
     inspector: [node, join(inspector, "clients/launcher/build/index.js")],
     mcpdo: [node, join(inspector, "clients/mcpdo/build/mcp-bin.js")],

@@ -7,8 +7,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startRoundRobin } from "../../test/serve/fixture/round-robin.mjs";
-import { startStdioPipe } from "../../test/serve/fixture/stdio-pipe.mjs";
+import { startRoundRobin } from "../../packages/gateway/test/fixture/round-robin.mjs";
+import { startStdioPipe } from "../../packages/gateway/test/fixture/stdio-pipe.mjs";
 
 const START_MS = 20_000;
 const EXIT_MS = 5_000;
@@ -16,7 +16,8 @@ const REPLICAS = 3;
 /** The conformance server is in the middle of the others: neither its tools nor its resources come first. */
 const PLACE = 5;
 
-const fixture = (name) => fileURLToPath(new URL(`../../test/serve/fixture/${name}`, import.meta.url));
+const fixture = (name) =>
+  fileURLToPath(new URL(`../../packages/gateway/test/fixture/${name}`, import.meta.url));
 const CONFORMANCE_SERVER = fixture("conformance-server.mjs");
 
 /** What was started, in order; `close()` ends it in reverse order. */

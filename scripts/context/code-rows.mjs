@@ -1,10 +1,10 @@
 /** What models get in code mode: definitions at several sizes of the catalog, and whole tasks beside direct calls. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runOpenAIToolCalls, toOpenAITools } from "../../dist/adapters/openai/index.js";
-import { createCodeMode } from "../../dist/code/index.js";
-import { createToolport } from "../../dist/index.js";
-import { createTestServer } from "../../dist/testing/index.js";
+import { runOpenAIToolCalls, toOpenAITools } from "../../packages/toolport/dist/adapters/openai/index.js";
+import { createCodeMode } from "../../packages/toolport/dist/code/index.js";
+import { createToolport } from "../../packages/toolport/dist/index.js";
+import { createTestServer } from "../../packages/toolport/dist/testing/index.js";
 import { countTokens } from "../count-tokens.mjs";
 import { root } from "../fetch-tool.mjs";
 import { runTasks } from "./code-tasks.mjs";

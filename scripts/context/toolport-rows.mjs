@@ -1,10 +1,13 @@
 /** What models get from Toolport: definitions, results and search answers, in every adapter. */
 import { asSchema } from "ai";
-import { toAiSdkTools } from "../../dist/adapters/ai-sdk/index.js";
-import { runAnthropicToolCalls, toAnthropicTools } from "../../dist/adapters/anthropic/index.js";
-import { runGeminiToolCalls, toGeminiTools } from "../../dist/adapters/gemini/index.js";
-import { toLangChainTools } from "../../dist/adapters/langchain/index.js";
-import { runOpenAIToolCalls, toOpenAITools } from "../../dist/adapters/openai/index.js";
+import { toAiSdkTools } from "../../packages/toolport/dist/adapters/ai-sdk/index.js";
+import {
+  runAnthropicToolCalls,
+  toAnthropicTools,
+} from "../../packages/toolport/dist/adapters/anthropic/index.js";
+import { runGeminiToolCalls, toGeminiTools } from "../../packages/toolport/dist/adapters/gemini/index.js";
+import { toLangChainTools } from "../../packages/toolport/dist/adapters/langchain/index.js";
+import { runOpenAIToolCalls, toOpenAITools } from "../../packages/toolport/dist/adapters/openai/index.js";
 
 const toFunction = ({ name, description, parameters }) => ({
   type: "function",

@@ -1,5 +1,5 @@
 /** One scenario of the load run, given as JSON; writes its figures as JSON. */
-import { createToolport } from "../../dist/index.js";
+import { createToolport } from "../../packages/toolport/dist/index.js";
 import { nodeServers, shellServers, startHttpServers } from "./lean-servers.mjs";
 import { compareInFlight, measureConnections } from "./scenarios.mjs";
 

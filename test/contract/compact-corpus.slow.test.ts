@@ -6,8 +6,8 @@ import {
   type CompactOptions,
   compactDerived,
   compactDescription,
-} from "../../src/schema/derive/compact-schema.js";
-import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
+} from "../../packages/schemas/src/derive/compact-schema.js";
+import { deriveSchema } from "../../packages/schemas/src/derive/derive-schema.js";
 import { collectedTools as tools } from "../support/definitions.js";
 import { RULE_TARGETS, refusals } from "../support/provider-refusals.js";
 import { createSeededRandom } from "../support/random.js";

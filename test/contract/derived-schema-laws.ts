@@ -2,8 +2,8 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
-import type { DerivedSchema } from "../../src/schema/derive/derived-schema.js";
+import { deriveSchema } from "../../packages/schemas/src/derive/derive-schema.js";
+import type { DerivedSchema } from "../../packages/schemas/src/derive/derived-schema.js";
 import { type RuleTarget, refusals } from "../support/provider-refusals.js";
 import { createSeededRandom } from "../support/random.js";
 import { makeInstance } from "./schema-instances.js";

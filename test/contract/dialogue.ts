@@ -1,6 +1,6 @@
 /** Raw JSON-RPC over a bare transport, so that a contract test checks only the transport. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import type { ServerTransport } from "../../src/transports/server-transport.js";
+import type { ServerTransport } from "../../packages/core/src/transports/server-transport.js";
 
 const PROTOCOL_VERSION = "2025-11-25";
 

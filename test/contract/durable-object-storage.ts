@@ -1,7 +1,7 @@
 /** SQLite in the shape of a Durable Object's storage, for tests where there is no workerd. */
 import { createRequire } from "node:module";
-import type { DurableObjectSqlStorage } from "../../src/state/stores/durable-object/durable-object-store.js";
-import type { SqliteDriver } from "../../src/state/stores/sqlite/open-database.js";
+import type { DurableObjectSqlStorage } from "../../packages/stores/src/durable-object/durable-object-store.js";
+import type { SqliteDriver } from "../../packages/stores/src/sqlite/open-database.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
   DatabaseSync: SqliteDriver;

@@ -1,7 +1,7 @@
 /** All replicas of a gateway have the same keys, on every store. */
 import { expect } from "vitest";
-import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { createSeal } from "../../src/serve/replicas/seal.js";
+import { loadGatewayKeys } from "../../packages/gateway/src/replicas/gateway-key.js";
+import { createSeal } from "../../packages/gateway/src/replicas/seal.js";
 import { waitFor } from "../support/wait-for.js";
 import type { StoreCase } from "./store-subject.js";
 

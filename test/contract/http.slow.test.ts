@@ -1,10 +1,13 @@
 /** The contract over Streamable HTTP and over legacy HTTP+SSE. */
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { HttpConfig, SseConfig } from "../../src/config/server-config.js";
-import { createHttpTransport } from "../../src/transports/http/http-transport.js";
-import { createHttpClient } from "../../src/transports/http/network/node-client.js";
-import { createSseTransport } from "../../src/transports/http/sse/sse-transport.js";
-import type { ServerTransport, TransportContext } from "../../src/transports/server-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { HttpConfig, SseConfig } from "../../packages/core/src/config/server-config.js";
+import { createHttpTransport } from "../../packages/core/src/transports/http/http-transport.js";
+import { createSseTransport } from "../../packages/core/src/transports/http/sse/sse-transport.js";
+import type {
+  ServerTransport,
+  TransportContext,
+} from "../../packages/core/src/transports/server-transport.js";
+import { createHttpClient } from "../../packages/http/src/node-client.js";
 import { usePeer } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 

@@ -1,7 +1,7 @@
 /** Messages between replicas arrive once, at the right user's handler, on every store. */
 import { expect } from "vitest";
-import { Mailbox } from "../../src/serve/replicas/mailbox.js";
-import type { Store } from "../../src/state/store.js";
+import { Mailbox } from "../../packages/gateway/src/replicas/mailbox.js";
+import type { Store } from "../../packages/stores/src/store.js";
 import { waitFor } from "../support/wait-for.js";
 import type { StoreCase, StoreSubject } from "./store-subject.js";
 

@@ -1,8 +1,8 @@
 /** The contract over the in-memory pair, bare and wrapped as a custom transport. */
 import type { Transport } from "@modelcontextprotocol/client";
-import type { CustomConfig } from "../../src/config/server-config.js";
-import { wrapCustomTransport } from "../../src/transports/custom/custom-transport.js";
-import { createLinkedTransports } from "../../src/transports/memory/linked-transports.js";
+import type { CustomConfig } from "../../packages/core/src/config/server-config.js";
+import { wrapCustomTransport } from "../../packages/core/src/transports/custom/custom-transport.js";
+import { createLinkedTransports } from "../../packages/core/src/transports/memory/linked-transports.js";
 import { answerContract } from "../fixtures/servers/sdk-contract.mjs";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 

@@ -1,10 +1,10 @@
 /** What replicas share through a database server: the contract, and the faults of the server. */
 import type { Store } from "toolport";
 import { describe, expect, test } from "vitest";
-import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { Mailbox } from "../../src/serve/replicas/mailbox.js";
-import { createSeal } from "../../src/serve/replicas/seal.js";
-import { createSharedNotes } from "../../src/serve/replicas/shared-notes.js";
+import { loadGatewayKeys } from "../../packages/gateway/src/replicas/gateway-key.js";
+import { Mailbox } from "../../packages/gateway/src/replicas/mailbox.js";
+import { createSeal } from "../../packages/gateway/src/replicas/seal.js";
+import { createSharedNotes } from "../../packages/gateway/src/replicas/shared-notes.js";
 import { slowStore } from "../support/slow-store.js";
 import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";

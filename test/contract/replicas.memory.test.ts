@@ -1,5 +1,5 @@
 /** Replicas share keys, notes and messages through a store in memory. */
-import { memoryStore } from "../../src/state/memory-store.js";
+import { memoryStore } from "../../packages/stores/src/memory-store.js";
 import { describeReplicas } from "./replica-contract.js";
 
 describeReplicas("memory", async () => {

@@ -1,7 +1,7 @@
 /** Schemas of real servers (collected by scripts/collect-schemas.mjs), for every target: accepted by its rules, with the same meaning. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { toParameters } from "../../src/schema/parameters.js";
+import { toParameters } from "../../packages/schemas/src/parameters.js";
 import { RULE_TARGETS, refusals } from "../support/provider-refusals.js";
 import { checkLaws } from "./derived-schema-laws.js";
 

@@ -1,7 +1,7 @@
 /** Searching the tools of 20 real servers: what is found, and how long the answers for models are. */
 import { describe, expect, it } from "vitest";
-import { createSearchIndex, searchAnswer } from "../../src/catalog/search/search-index.js";
-import type { ToolInfo } from "../../src/model/tool-info.js";
+import type { ToolInfo } from "../../packages/base/src/model/tool-info.js";
+import { createSearchIndex, searchAnswer } from "../../packages/core/src/catalog/search/search-index.js";
 import { collectedTools as tools } from "../support/definitions.js";
 
 /** The default of `search_tools`. */

@@ -1,6 +1,6 @@
 /** Notes reach all replicas, on every store. */
 import { expect } from "vitest";
-import { createSharedNotes } from "../../src/serve/replicas/shared-notes.js";
+import { createSharedNotes } from "../../packages/gateway/src/replicas/shared-notes.js";
 import { waitFor } from "../support/wait-for.js";
 import type { StoreCase } from "./store-subject.js";
 

@@ -1,9 +1,9 @@
 /** The contract over the pipes of a child process, and of a container engine's command line. */
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { DockerConfig, StdioConfig } from "../../src/config/server-config.js";
-import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
-import type { ServerTransport } from "../../src/transports/server-transport.js";
-import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { DockerConfig, StdioConfig } from "../../packages/core/src/config/server-config.js";
+import { createDockerTransport } from "../../packages/core/src/transports/docker/docker-transport.js";
+import type { ServerTransport } from "../../packages/core/src/transports/server-transport.js";
+import { createStdioTransport } from "../../packages/core/src/transports/stdio/process-transport.js";
 import { fixture } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 

@@ -2,9 +2,9 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StateError } from "../../src/errors/toolport-error.js";
-import type { Store } from "../../src/state/store.js";
-import type { StoreWarning } from "../../src/state/stores/local-files.js";
+import type { StateError } from "../../packages/base/src/errors/toolport-error.js";
+import type { StoreWarning } from "../../packages/stores/src/local-files.js";
+import type { Store } from "../../packages/stores/src/store.js";
 import { failure } from "../support/failure.js";
 import type { StateFolder } from "../support/state-folder.js";
 

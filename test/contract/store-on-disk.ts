@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../src/state/store.js";
+import type { Store } from "../../packages/stores/src/store.js";
 import { describeStore, type StoreSubject } from "./store-contract.js";
 
 type OpenStore = (path: string, options: { onWarning(warning: { message: string }): void }) => Store;

@@ -1,5 +1,5 @@
 /** The subject of the store contract, and its assertions. Without Vitest and Node, because it also runs inside workerd. */
-import type { Store } from "../../src/state/store.js";
+import type { Store } from "../../packages/stores/src/store.js";
 
 /** A fresh, empty store. */
 export interface StoreSubject {

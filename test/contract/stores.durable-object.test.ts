@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   type DurableObjectSqlStorage,
   durableObjectStore,
-} from "../../src/state/stores/durable-object/durable-object-store.js";
+} from "../../packages/stores/src/durable-object/durable-object-store.js";
 import { openDurableObjectStorage } from "./durable-object-storage.js";
 import { describeStore } from "./store-contract.js";
 

@@ -1,5 +1,5 @@
 /** The store in memory keeps the contract. */
-import { memoryStore } from "../../src/state/memory-store.js";
+import { memoryStore } from "../../packages/stores/src/memory-store.js";
 import { describeStore } from "./store-contract.js";
 
 describeStore("memory", async () => {

@@ -2,8 +2,11 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
-import { ToolportError } from "../../src/errors/toolport-error.js";
-import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../../src/transports/server-transport.js";
+import { ToolportError } from "../../packages/base/src/errors/toolport-error.js";
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  type ServerTransport,
+} from "../../packages/core/src/transports/server-transport.js";
 import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { Dialogue } from "./dialogue.js";
 

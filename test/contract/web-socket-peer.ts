@@ -4,10 +4,10 @@ import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo, Server as TcpServer } from "node:net";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { type WebSocket, WebSocketServer } from "ws";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import { parseServerEntry } from "../../src/config/parse-servers.js";
-import type { HeaderSource, WebSocketConfig } from "../../src/config/server-config.js";
-import type { ServerTransport } from "../../src/transports/server-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import { parseServerEntry } from "../../packages/core/src/config/parse-servers.js";
+import type { HeaderSource, WebSocketConfig } from "../../packages/core/src/config/server-config.js";
+import type { ServerTransport } from "../../packages/core/src/transports/server-transport.js";
 
 export const MIB = 1024 * 1024;
 export const PING: JSONRPCMessage = { jsonrpc: "2.0", id: 1, method: "ping" };

@@ -1,13 +1,13 @@
 /** The contract over WebSocket: with `ws`, and with the standard interface other runtimes offer. */
 import { WebSocket } from "ws";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { WebSocketConfig } from "../../src/config/server-config.js";
-import type { ServerTransport } from "../../src/transports/server-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { WebSocketConfig } from "../../packages/core/src/config/server-config.js";
+import type { ServerTransport } from "../../packages/core/src/transports/server-transport.js";
 import {
   createGlobalWebSocketTransport,
   type StandardWebSocketConstructor,
-} from "../../src/transports/websocket/global-web-socket.js";
-import { createNodeWebSocketTransport } from "../../src/transports/websocket/node-web-socket.js";
+} from "../../packages/core/src/transports/websocket/global-web-socket.js";
+import { createNodeWebSocketTransport } from "../../packages/core/src/transports/websocket/node-web-socket.js";
 import { usePeer } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 

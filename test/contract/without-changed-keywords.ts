@@ -1,5 +1,5 @@
 /** The original schema without the keywords that a derivation reports as lost: the guarantee of the derived schema. */
-import type { SchemaChange } from "../../src/schema/derive/derived-schema.js";
+import type { SchemaChange } from "../../packages/schemas/src/derive/derived-schema.js";
 
 type Node = Record<string, unknown>;
 

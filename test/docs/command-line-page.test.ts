@@ -1,8 +1,8 @@
 /** docs/command-line.md names every command and every option of the command line, and no other. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { GLOBAL_OPTIONS } from "../../src/cli/command-options.js";
-import { COMMANDS } from "../../src/cli/commands.js";
+import { GLOBAL_OPTIONS } from "../../packages/cli/src/command-options.js";
+import { COMMANDS } from "../../packages/cli/src/commands.js";
 
 const page = readFileSync(new URL("../../docs/command-line.md", import.meta.url), "utf8");
 const commands = COMMANDS.filter(({ isHidden }) => isHidden !== true);

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.js";
-import { parseCommandLine } from "../../src/cli/parse-command-line.js";
+import { COMMANDS } from "../../packages/cli/src/commands.js";
+import { parseCommandLine } from "../../packages/cli/src/parse-command-line.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { findProgram } from "../support/local-service.js";
 import { root } from "./markdown.js";

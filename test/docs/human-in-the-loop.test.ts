@@ -2,7 +2,7 @@
 import type { ResumeInput, Suspended } from "toolport";
 import type { InterruptedCall } from "toolport/langchain";
 import { describe, expect, test } from "vitest";
-import { scriptedAiSdkModel } from "../adapters/ai-sdk-model.js";
+import { scriptedAiSdkModel } from "../../packages/adapters/test/ai-sdk-model.js";
 import { failure } from "../support/failure.js";
 import { ScriptedModel } from "../suspend/langgraph-graphs.js";
 import { openBookingPage } from "./booking-page.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { COMMON_OPTIONS, ENTRY_OPTIONS } from "../../src/config/entry-options.js";
-import { PORT_OPTIONS } from "../../src/port/read-options.js";
+import { COMMON_OPTIONS, ENTRY_OPTIONS } from "../../packages/core/src/config/entry-options.js";
+import { PORT_OPTIONS } from "../../packages/core/src/port/read-options.js";
 import { root } from "../tree/source-files.js";
 
 const page = readFileSync(join(root, "docs/options.md"), "utf8");

@@ -6,7 +6,7 @@ import {
   REFUSING_STATUSES,
   RPC_ERRORS,
   traitsOfRpcError,
-} from "../../src/errors/foreign-error.js";
+} from "../../packages/base/src/errors/foreign-error.js";
 
 const page = readFileSync("docs/errors.md", "utf8");
 const table = /<!-- outcomes: begin -->\n([\s\S]*?)<!-- outcomes: end -->/.exec(page)?.[1] ?? "";

@@ -8,8 +8,8 @@ import * as serve from "toolport/serve";
 import { createGateway, type Gateway, type PolicyEngine, type PolicyHook, readPolicy } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { MODERN } from "../serve/gateway-scene.js";
-import { warmUp } from "../serve/warm-up.js";
+import { MODERN } from "../../packages/gateway/test/gateway-scene.js";
+import { warmUp } from "../../packages/gateway/test/warm-up.js";
 import { readMarkdown } from "./markdown.js";
 import { runSnippet } from "./run-snippet.js";
 

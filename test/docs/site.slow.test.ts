@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { inflateSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isWithoutChromium, launchChromium } from "../console/chromium.js";
+import { isWithoutChromium, launchChromium } from "../../packages/console/test/chromium.js";
 import { root } from "./markdown.js";
 
 interface NavigationElement {

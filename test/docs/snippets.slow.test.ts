@@ -27,7 +27,7 @@ describe("ts blocks", () => {
   });
 
   it("compile against the sources", { timeout: 240_000 }, () => {
-    // Those for Workers need other types: test/adapters/agents-document.test.ts checks them.
+    // Those for Workers need other types: packages/adapters/test/agents-document.test.ts checks them.
     const forNode = checked.filter(({ text }) => !isForWorkers(text));
     expect(checked.length - forNode.length).toBe(2);
     expect(checkSnippets(forNode)).toEqual([]);
@@ -83,9 +83,9 @@ describe("the documentation", () => {
       .map((path) => readFileSync(join(root, path), "utf8"))
       .join("\n");
     const sources = [
-      "src/port/options.ts",
-      "src/config/server-entry.ts",
-      "src/protocol/server-requests/server-request-options.ts",
+      "packages/core/src/port/options.ts",
+      "packages/core/src/config/server-entry.ts",
+      "packages/core/src/protocol/server-requests/server-request-options.ts",
     ];
     const options = sources.flatMap((path) => {
       const text = readFileSync(join(root, path), "utf8");
@@ -97,7 +97,7 @@ describe("the documentation", () => {
 
   it("explains every error code", () => {
     const text = readFileSync(join(root, "docs/errors.md"), "utf8");
-    const source = readFileSync(join(root, "src/errors/toolport-error.ts"), "utf8");
+    const source = readFileSync(join(root, "packages/base/src/errors/toolport-error.ts"), "utf8");
     const unions = [...source.matchAll(/export type \w+ErrorCode =([^;]+);/g)];
     const codes = unions.flatMap(([, union = ""]) =>
       [...union.matchAll(/"([A-Z_]+)"/g)].map(([, code = ""]) => code),

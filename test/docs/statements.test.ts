@@ -66,7 +66,7 @@ test("docs/telemetry.md lists every span, attribute and histogram, and no other"
     new Set(measured.map(({ name }) => name)),
   );
 
-  const source = readFileSync(join(root, "src/telemetry/open-telemetry.ts"), "utf8");
+  const source = readFileSync(join(root, "packages/base/src/telemetry/open-telemetry.ts"), "utf8");
   const known = [...source.matchAll(/"((?:gen_ai|mcp|toolport|jsonrpc|network|server|error|rpc)\.[\w.]+)"/g)]
     .map(([, name = ""]) => name)
     .filter((name) => !name.startsWith("mcp.client."));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const page = readFileSync("docs/errors.md", "utf8");
 const table = /<!-- suspensions: begin -->\n([\s\S]*?)<!-- suspensions: end -->/.exec(page)?.[1] ?? "";
-const source = readFileSync("src/errors/toolport-error.ts", "utf8");
+const source = readFileSync("packages/base/src/errors/toolport-error.ts", "utf8");
 const union = /export type SuspensionErrorCode =([^;]+);/.exec(source)?.[1] ?? "";
 
 test("all codes, in the order of the source", () => {

@@ -75,7 +75,7 @@ faultCase(
 
 faultCase("C04", "twenty sequences: each is escaped on the page of the console", async () => {
   // The page uses browser types.
-  const { html } = await import("../../src/console/page/html.ts" as string);
+  const { html } = await import("../../packages/console/src/page/html.ts" as string);
   for (const [name, sequence] of Object.entries(TERMINAL_SEQUENCES)) {
     const { props } = html`<p title=${sequence}>${sequence}</p>` as {
       props: { title: string; children: string };

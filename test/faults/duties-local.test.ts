@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { startConsole } from "toolport/console";
 import { authorizeInBrowser, describeCommand } from "toolport/node";
 import { afterAll, beforeAll, expect } from "vitest";
-import { buildPage } from "../console/build-page.js";
+import { buildPage } from "../../packages/console/test/build-page.js";
 import { nastyCommands } from "../fixtures/nasty-commands.js";
 import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
 import { type CommandLineBench, createCommandLineBench } from "../support/command-line.js";

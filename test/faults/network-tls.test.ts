@@ -17,7 +17,7 @@ import type { FaultHarness } from "./fault-harness.js";
 /** The catalogue says 2 s; a busy machine gets three times that. */
 const BOUND_MS = 6_000;
 const HOST = fileURLToPath(new URL("../fixtures/hosts/tls-host.mjs", import.meta.url));
-const BUILT = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
+const BUILT = fileURLToPath(new URL("../../packages/toolport/dist/index.js", import.meta.url));
 
 const missing = hasOpenssl() ? undefined : "openssl is not installed";
 const unbuilt = existsSync(BUILT) ? undefined : "the package is not built";

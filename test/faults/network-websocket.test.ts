@@ -3,9 +3,9 @@
 import type { Socket } from "node:net";
 import { expect } from "vitest";
 import type { WebSocket } from "ws";
-import { parseServerEntry } from "../../src/config/parse-servers.js";
-import type { WebSocketConfig } from "../../src/config/server-config.js";
-import { createNodeWebSocketTransport } from "../../src/transports/websocket/node-web-socket.js";
+import { parseServerEntry } from "../../packages/core/src/config/parse-servers.js";
+import type { WebSocketConfig } from "../../packages/core/src/config/server-config.js";
+import { createNodeWebSocketTransport } from "../../packages/core/src/transports/websocket/node-web-socket.js";
 import { type BadFrame, startFaultWebSocket } from "../fixtures/servers/fault-websocket.js";
 import { AS_WRITTEN, bound, faultCase } from "./fault-case.js";
 

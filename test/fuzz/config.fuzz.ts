@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { ConfigError, createToolport } from "toolport";
 import { DIALECT_KINDS, type LoadedConfig, loadConfig } from "toolport/node";
 import { afterAll, expect } from "vitest";
-import { canonicalJson } from "../../src/util/canonical-json.js";
+import { canonicalJson } from "../../packages/base/src/util/canonical-json.js";
 import { almost, oddText, wireValue } from "./arbitraries.js";
 import { fuzzModel } from "./fuzz-model.js";
 

@@ -3,7 +3,7 @@ import type fc from "fast-check";
 import type { Toolport } from "toolport";
 import { ToolportError } from "toolport";
 import { expect } from "vitest";
-import type { ConnectionStatus } from "../../src/connection/connection-state.js";
+import type { ConnectionStatus } from "../../packages/core/src/connection/connection-state.js";
 import type { MemoryWorld, WorldMode } from "../support/memory-world.js";
 import { waitFor } from "../support/wait-for.js";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { createToolport } from "toolport";
 import { expect } from "vitest";
-import { type ConnectionStatus, TRANSITIONS } from "../../src/connection/connection-state.js";
+import { type ConnectionStatus, TRANSITIONS } from "../../packages/core/src/connection/connection-state.js";
 import { activeResources } from "../support/leaks.js";
 import { MemoryWorld } from "../support/memory-world.js";
 import { waitFor } from "../support/wait-for.js";

@@ -1,25 +1,33 @@
 /** Every adapter converts any content of a server without throwing. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { toAiSdkContent, toModelOutput } from "../../src/adapters/ai-sdk/content.js";
-import { toAnthropicContent, toFileBlock } from "../../src/adapters/anthropic/content.js";
-import { toGeminiContent, toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
+import { toAiSdkContent, toModelOutput } from "../../packages/adapters/src/ai-sdk/content.js";
+import { toAnthropicContent, toFileBlock } from "../../packages/adapters/src/anthropic/content.js";
+import {
+  toGeminiContent,
+  toMessageData,
+  toResponseData,
+} from "../../packages/adapters/src/gemini/content.js";
 import {
   resolveOutputHandling,
   toLangChainContent,
   toToolOutput,
-} from "../../src/adapters/langchain/content.js";
-import { resultParts } from "../../src/adapters/model-content.js";
+} from "../../packages/adapters/src/langchain/content.js";
+import { resultParts } from "../../packages/adapters/src/model-content.js";
 import {
   toChatAudio,
   toChatFile,
   toOpenAIContent,
   toResponsesFile,
-} from "../../src/adapters/openai/content.js";
-import { partNote } from "../../src/content/content-part.js";
-import { resultSizeStep } from "../../src/execution/result-size.js";
-import type { ToolCall } from "../../src/execution/tool-call.js";
-import { type ContentBlock, type ToolResult, toToolResult } from "../../src/execution/tool-result.js";
+} from "../../packages/adapters/src/openai/content.js";
+import { partNote } from "../../packages/core/src/content/content-part.js";
+import { resultSizeStep } from "../../packages/core/src/execution/result-size.js";
+import type { ToolCall } from "../../packages/core/src/execution/tool-call.js";
+import {
+  type ContentBlock,
+  type ToolResult,
+  toToolResult,
+} from "../../packages/core/src/execution/tool-result.js";
 import { almost, contentBlock, oddText, wireValue } from "./arbitraries.js";
 import { fuzzModel } from "./fuzz-model.js";
 

@@ -1,8 +1,12 @@
 /** Any split of a stream into chunks gives the same messages and events, within the memory limit. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { EventFrames, parseEvent, type ServerEvent } from "../../src/transports/http/event-frames.js";
-import { createLineDecoder, MessageReader } from "../../src/transports/stdio/message-reader.js";
+import {
+  EventFrames,
+  parseEvent,
+  type ServerEvent,
+} from "../../packages/core/src/transports/http/event-frames.js";
+import { createLineDecoder, MessageReader } from "../../packages/core/src/transports/stdio/message-reader.js";
 import { fuzzModel } from "./fuzz-model.js";
 
 const MAX_BYTES = 64;

@@ -1,7 +1,7 @@
 /** Arbitrary HTTP responses: statuses, types, bodies, event streams and broken connections. */
 import type { ServerResponse } from "node:http";
 import fc from "fast-check";
-import { canonicalJson } from "../../src/util/canonical-json.js";
+import { canonicalJson } from "../../packages/base/src/util/canonical-json.js";
 import { oddText } from "./arbitraries.js";
 
 /** Responds to a request; gets the correct messages as JSON texts. */

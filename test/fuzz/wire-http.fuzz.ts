@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import fc from "fast-check";
 import { createToolport } from "toolport";
-import { canonicalJson } from "../../src/util/canonical-json.js";
+import { canonicalJson } from "../../packages/base/src/util/canonical-json.js";
 import { type SeenRequest, startScriptedServer } from "../fixtures/servers/http-scripted.js";
 import { MemoryWorld } from "../support/memory-world.js";
 import { clientScript, expectHealed, QUICK, RECONNECT, runClientScript, SERVER } from "./client-script.js";

@@ -2,7 +2,7 @@
 import { Client } from "@modelcontextprotocol/client";
 import { createLinkedTransports, createToolport } from "toolport";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { pause } from "../../src/util/timers.js";
+import { pause } from "../../packages/base/src/util/timers.js";
 
 test("the subscription is not tried again", async () => {
   // Without pauses between attempts.

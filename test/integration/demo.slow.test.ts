@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const main = fileURLToPath(new URL("../../packages/toolport/dist/cli/main.js", import.meta.url));
 const run = promisify(execFile);
 /** A closed port: the demo uses loopback only, so no request may go through the proxy. */
 const DEAD_PROXY = "http://127.0.0.1:9";

@@ -6,9 +6,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { DockerConfig } from "../../src/config/server-config.js";
-import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { DockerConfig } from "../../packages/core/src/config/server-config.js";
+import { createDockerTransport } from "../../packages/core/src/transports/docker/docker-transport.js";
 import { containerConfig, isAlive, ownChildren, pidFolder, StdioPeer } from "../fixtures/stdio-peer.js";
 
 const STAND_IN = fileURLToPath(new URL("../fixtures/bin/docker-stand-in.mjs", import.meta.url));

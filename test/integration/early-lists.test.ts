@@ -2,7 +2,7 @@
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { usersOf } from "../../src/serve/users.js";
+import { usersOf } from "../../packages/gateway/src/users.js";
 import { heldFetch } from "../support/held-fetch.js";
 import { followWire, nextChange, STREAM } from "../support/late-listening.js";
 

@@ -1,11 +1,11 @@
 /** URLs that a server names: they must follow the private-address rule. */
 import type { LookupFunction } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import { ConnectionError } from "../../src/errors/toolport-error.js";
-import { createGuardedFetch } from "../../src/transports/http/network/guarded-fetch.js";
-import { createHttpClient } from "../../src/transports/http/network/node-client.js";
-import { createFetchClient } from "../../src/transports/http/network/wire-client.js";
+import { ConnectionError } from "../../packages/base/src/errors/toolport-error.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import { createGuardedFetch } from "../../packages/http/src/guarded-fetch.js";
+import { createHttpClient } from "../../packages/http/src/node-client.js";
+import { createFetchClient } from "../../packages/http/src/wire-client.js";
 import {
   result,
   type Script,

@@ -1,9 +1,9 @@
 /** The SDK's client over our Streamable HTTP transport, against the SDK's server, in both eras. */
 import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
-import { RequestChannel } from "../../src/protocol/request-channel.js";
-import { createHttpTransport } from "../../src/transports/http/http-transport.js";
-import { createFetchClient } from "../../src/transports/http/network/wire-client.js";
+import { RequestChannel } from "../../packages/core/src/protocol/request-channel.js";
+import { createHttpTransport } from "../../packages/core/src/transports/http/http-transport.js";
+import { createFetchClient } from "../../packages/http/src/wire-client.js";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";
 import { createSetup, httpConfig, type Setup } from "../fixtures/servers/http-setup.js";
 import { waitFor } from "../support/wait-for.js";

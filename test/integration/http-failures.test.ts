@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
 import {
   openEvents,
   result,

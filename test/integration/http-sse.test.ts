@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
 import {
   event,
   openEvents,

@@ -1,10 +1,10 @@
 /** Users of `as()`: what is equal for many of them is kept once, and an idle one keeps no connection. */
 import { EventEmitter, once } from "node:events";
 import { expect, test } from "vitest";
-import { createToolport } from "../../src/index.js";
-import type { CallRound } from "../../src/port/port-core.js";
-import { usersOf } from "../../src/serve/users.js";
-import { countingServer, TOOLS } from "../serve/support/counting-server.js";
+import type { CallRound } from "../../packages/core/src/port/port-core.js";
+import { usersOf } from "../../packages/gateway/src/users.js";
+import { countingServer, TOOLS } from "../../packages/gateway/test/support/counting-server.js";
+import { createToolport } from "../../packages/toolport/src/index.js";
 import { waitFor } from "../support/wait-for.js";
 
 for (const era of ["modern", "legacy"] as const) {

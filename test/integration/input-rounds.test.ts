@@ -2,9 +2,9 @@
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { MAX_ROUNDS, MAX_STATE_BYTES } from "../../src/protocol/input-rounds.js";
-import type { RequestOrigin } from "../../src/protocol/server-requests/sampling-and-roots.js";
-import { dependsOnInput } from "../../src/protocol/session.js";
+import { MAX_ROUNDS, MAX_STATE_BYTES } from "../../packages/core/src/protocol/input-rounds.js";
+import type { RequestOrigin } from "../../packages/core/src/protocol/server-requests/sampling-and-roots.js";
+import { dependsOnInput } from "../../packages/core/src/protocol/session.js";
 import { type OpenTestSession, openTestSession } from "../support/open-test-session.js";
 import { waitFor } from "../support/wait-for.js";
 

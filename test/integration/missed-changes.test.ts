@@ -1,7 +1,7 @@
 /** Lists that change while no stream reports it: they are read again when the stream is open. */
 import { createLinkedTransports, createToolport, type ResourceUpdate, type Toolport } from "toolport";
 import { describe, expect, test } from "vitest";
-import type { TestServerDefinition } from "../../src/testing/index.js";
+import type { TestServerDefinition } from "../../packages/testing/src/index.js";
 import { connectListening, followWire, lateServer, nextChange, STREAM } from "../support/late-listening.js";
 
 const tool = { handler: () => "ok" };

@@ -1,6 +1,6 @@
 /** The model of `toolport run` behind a proxy. */
 import { expect, it } from "vitest";
-import { askEndpoint } from "../../src/cli/agent.js";
+import { askEndpoint } from "../../packages/cli/src/agent.js";
 import { startScriptedServer } from "../fixtures/servers/http-scripted.js";
 import { useProxyVariables } from "../support/environment.js";
 import { failure } from "../support/failure.js";

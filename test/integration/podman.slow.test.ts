@@ -1,9 +1,9 @@
 /** Servers in real containers, run by Podman. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { DockerConfig } from "../../src/config/server-config.js";
-import { createToolport } from "../../src/create-toolport.js";
-import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { DockerConfig } from "../../packages/core/src/config/server-config.js";
+import { createToolport } from "../../packages/core/src/create-toolport.js";
+import { createDockerTransport } from "../../packages/core/src/transports/docker/docker-transport.js";
 import { containerConfig, isAlive, ownChildren, StdioPeer } from "../fixtures/stdio-peer.js";
 import { LEAN_IMAGE, openPodman, type PodmanEngine } from "../support/podman-engine.js";
 import { waitFor } from "../support/wait-for.js";

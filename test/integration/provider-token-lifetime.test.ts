@@ -1,7 +1,7 @@
 /** Token responses for a caller's `authProvider` with an unusable `expires_in`. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { createToolport } from "../../src/create-toolport.js";
+import { createToolport } from "../../packages/core/src/create-toolport.js";
 import { startFakeAuthorizationServer } from "../support/fake-authorization-server.js";
 import { useServerEach } from "../support/use-server.js";
 

@@ -1,9 +1,9 @@
 /** The response cache of the registry client: revalidated by ETag, and used while the registry is down. */
 import { memoryStore } from "toolport";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { McpRegistryClientOptions } from "../../src/registry/registry-options.js";
-import { createStore } from "../../src/state/create-store.js";
-import { createMemoryBackend } from "../../src/state/memory-store.js";
+import type { McpRegistryClientOptions } from "../../packages/registry/src/registry-options.js";
+import { createStore } from "../../packages/stores/src/create-store.js";
+import { createMemoryBackend } from "../../packages/stores/src/memory-store.js";
 import { failure } from "../support/failure.js";
 import { seedServers, useRegistry } from "../support/registry-server.js";
 

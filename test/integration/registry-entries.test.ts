@@ -1,8 +1,8 @@
 /** Every example of the registry's documentation becomes a usable entry, or reports the missing inputs. */
 import { describe, expect, it } from "vitest";
-import { parseServerEntry } from "../../src/config/parse-servers.js";
-import { verifyMcpb } from "../../src/registry/start-command.js";
-import { type ToServerConfigOptions, toServerConfig } from "../../src/registry/to-server-config.js";
+import { parseServerEntry } from "../../packages/core/src/config/parse-servers.js";
+import { verifyMcpb } from "../../packages/registry/src/start-command.js";
+import { type ToServerConfigOptions, toServerConfig } from "../../packages/registry/src/to-server-config.js";
 import { exampleServers, seedServers } from "../support/registry-server.js";
 
 const example = (number: string) => {

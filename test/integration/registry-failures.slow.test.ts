@@ -1,8 +1,8 @@
 /** A registry that fails: which requests are retried, for how long, and the resulting error. */
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
-import type { McpRegistryClientOptions } from "../../src/registry/registry-options.js";
+import { McpRegistryClient } from "../../packages/registry/src/mcp-registry-client.js";
+import type { McpRegistryClientOptions } from "../../packages/registry/src/registry-options.js";
 import type { Script } from "../fixtures/servers/http-scripted.js";
 import { failure } from "../support/failure.js";
 import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";

@@ -1,8 +1,8 @@
 /** Requests of a legacy server to the client. */
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import type { UrlElicitation } from "../../src/protocol/server-requests/elicitation.js";
-import type { RequestOrigin } from "../../src/protocol/server-requests/sampling-and-roots.js";
+import type { UrlElicitation } from "../../packages/core/src/protocol/server-requests/elicitation.js";
+import type { RequestOrigin } from "../../packages/core/src/protocol/server-requests/sampling-and-roots.js";
 import { openTestSession } from "../support/open-test-session.js";
 import { waitFor } from "../support/wait-for.js";
 

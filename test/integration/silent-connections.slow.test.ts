@@ -17,12 +17,12 @@ import { waitFor } from "../support/wait-for.js";
 // Other test files of this worker may have loaded the modules with the real limit.
 vi.hoisted(() => vi.resetModules());
 /** The real limit of ten seconds takes too long here. A server that is not blocked answers in time on a busy machine, too. */
-vi.mock("../../src/connection/session-loss.js", async (original) => ({
+vi.mock("../../packages/core/src/connection/session-loss.js", async (original) => ({
   ...(await original<object>()),
   PING_LIMIT_MS: 2_000,
 }));
 afterAll(() => {
-  vi.doUnmock("../../src/connection/session-loss.js");
+  vi.doUnmock("../../packages/core/src/connection/session-loss.js");
   vi.resetModules();
 });
 

@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { beforeEach, expect, test } from "vitest";
-import { fileStore } from "../../src/state/stores/file/file-store.js";
-import type { StoreWarning } from "../../src/state/stores/local-files.js";
+import { fileStore } from "../../packages/stores/src/file/file-store.js";
+import type { StoreWarning } from "../../packages/stores/src/local-files.js";
 import { testDiskFaults } from "../contract/store-on-disk-faults.js";
 import { failure } from "../support/failure.js";
 import { useStateFolder } from "../support/state-folder.js";

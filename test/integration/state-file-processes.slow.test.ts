@@ -1,7 +1,7 @@
 /** Many processes on one JSON state file. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fileStore } from "../../src/state/stores/file/file-store.js";
+import { fileStore } from "../../packages/stores/src/file/file-store.js";
 import { isLong, testProcessesOnDisk } from "../contract/store-on-disk-processes.js";
 import { useStateFolder } from "../support/state-folder.js";
 

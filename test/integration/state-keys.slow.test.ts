@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import type { StateError } from "toolport";
 import { createStoreKey, sqliteStore } from "toolport/sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { SqliteDriver } from "../../src/state/stores/sqlite/open-database.js";
+import type { SqliteDriver } from "../../packages/stores/src/sqlite/open-database.js";
 import { transpileSource } from "../fixtures/transpiled-source.js";
 import { failure } from "../support/failure.js";
 import { waitFor } from "../support/wait-for.js";

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import type { StateError } from "toolport";
 import { type SqliteStoreOptions, type StoreWarning, sqliteStore } from "toolport/sqlite";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { SqliteDriver } from "../../src/state/stores/sqlite/open-database.js";
+import type { SqliteDriver } from "../../packages/stores/src/sqlite/open-database.js";
 import { testDiskFaults } from "../contract/store-on-disk-faults.js";
 import { failure } from "../support/failure.js";
 import { useStateFolder } from "../support/state-folder.js";

@@ -1,6 +1,6 @@
 /** close() leaves no process behind, however the server and its children behave. */
 import { describe, expect, it } from "vitest";
-import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
+import { createStdioTransport } from "../../packages/core/src/transports/stdio/process-transport.js";
 import {
   isAlive,
   LEAN_SERVER,

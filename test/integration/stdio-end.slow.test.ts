@@ -1,8 +1,8 @@
 /** A stdio server that exits, or stops reading, unexpectedly. */
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { StdioConfig } from "../../src/config/server-config.js";
-import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { StdioConfig } from "../../packages/core/src/config/server-config.js";
+import { createStdioTransport } from "../../packages/core/src/transports/stdio/process-transport.js";
 import {
   isAlive,
   LEAN_SERVER,

@@ -2,8 +2,8 @@
 import { createRequire } from "node:module";
 import { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import type { StdioConfig } from "../../src/config/server-config.js";
-import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
+import type { StdioConfig } from "../../packages/core/src/config/server-config.js";
+import { createStdioTransport } from "../../packages/core/src/transports/stdio/process-transport.js";
 import { leanConfig, ownChildren, StdioPeer, stdioConfig } from "../fixtures/stdio-peer.js";
 
 const MEBIBYTE = 1_024 * 1_024;

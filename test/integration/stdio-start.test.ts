@@ -2,9 +2,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/known-secrets.js";
-import type { StdioConfig } from "../../src/config/server-config.js";
-import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
+import { SecretRecord } from "../../packages/core/src/config/known-secrets.js";
+import type { StdioConfig } from "../../packages/core/src/config/server-config.js";
+import { createStdioTransport } from "../../packages/core/src/transports/stdio/process-transport.js";
 import {
   LEAN_SERVER,
   leanConfig,

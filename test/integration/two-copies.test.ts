@@ -20,7 +20,7 @@ async function twice<Module>(load: () => Promise<Module>): Promise<[Module, Modu
 }
 
 it("recognises errors of the other copy, of the same class only", async () => {
-  const [a, b] = await twice(() => import("../../src/index.js"));
+  const [a, b] = await twice(() => import("../../packages/toolport/src/index.js"));
   expect(a.ConnectionError).not.toBe(b.ConnectionError);
   const error = new a.ConnectionError({ code: "UNREACHABLE", what: "The server cannot be reached" });
   expect(error instanceof b.ConnectionError).toBe(true);
@@ -30,7 +30,7 @@ it("recognises errors of the other copy, of the same class only", async () => {
 });
 
 it("keeps a subclass of the user apart from its base", async () => {
-  const { ConnectionError, ToolportError } = await import("../../src/index.js");
+  const { ConnectionError, ToolportError } = await import("../../packages/toolport/src/index.js");
   class TunnelError extends ConnectionError {}
   const details = { code: "UNREACHABLE", what: "The tunnel is down" } as const;
   expect(new TunnelError(details) instanceof ConnectionError).toBe(true);
@@ -42,7 +42,9 @@ it("keeps a subclass of the user apart from its base", async () => {
 });
 
 it("requests one new token from a provider that both copies use", async () => {
-  const [a, b] = await twice(() => import("../../src/transports/http/credentials/provider-authorization.js"));
+  const [a, b] = await twice(
+    () => import("../../packages/core/src/transports/http/credentials/provider-authorization.js"),
+  );
   let token = "old";
   let asked = 0;
   let release = () => {};
@@ -71,7 +73,9 @@ it("requests one new token from a provider that both copies use", async () => {
 });
 
 it("notifies watchers of one copy when the other writes into a Durable Object", async () => {
-  const [a, b] = await twice(() => import("../../src/state/stores/durable-object/durable-object-store.js"));
+  const [a, b] = await twice(
+    () => import("../../packages/stores/src/durable-object/durable-object-store.js"),
+  );
   const { storage, close } = openDurableObjectStorage();
   const [reader, writer] = [a.durableObjectStore(storage), b.durableObjectStore(storage)];
   const seen = new Promise((resolve) => reader.watch("servers/", resolve));

@@ -1,4 +1,4 @@
-/** Run by test/adapters/ai-sdk-7.slow.test.ts beside version 7 of the AI SDK: every way to reach deferred tools, on the wire. */
+/** Run by packages/adapters/test/ai-sdk-7.slow.test.ts beside version 7 of the AI SDK: every way to reach deferred tools, on the wire. */
 import assert from "node:assert/strict";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -6,7 +6,7 @@ import { generateText, isStepCount } from "ai";
 import { createToolport } from "toolport";
 import { toAiSdkToolSearch, toAiSdkTools } from "toolport/ai-sdk";
 import { createTestServer } from "toolport/testing";
-import { createSearchDouble } from "../adapters/search-double.js";
+import { createSearchDouble } from "../../packages/adapters/test/search-double.js";
 
 const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const server = createTestServer({

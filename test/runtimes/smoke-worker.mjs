@@ -1,5 +1,5 @@
 /** The smoke test as a Worker: POST the servers as JSON, get the lines. See scripts/test-matrix.mjs. */
-import * as toolport from "../../dist/index.js";
+import * as toolport from "../../packages/toolport/dist/index.js";
 import { smoke } from "./smoke-steps.mjs";
 
 export default {

@@ -1,8 +1,12 @@
 /** Lists of tools to name, and the rules for every list of names. */
 import { expect } from "vitest";
-import { assignNames, type NameOptions, RESERVED_NAMES } from "../../src/catalog/names/assign-names.js";
-import type { SourceTool } from "../../src/catalog/source-tool.js";
-import { lookOf } from "../../src/util/look-alikes.js";
+import { lookOf } from "../../packages/base/src/util/look-alikes.js";
+import {
+  assignNames,
+  type NameOptions,
+  RESERVED_NAMES,
+} from "../../packages/core/src/catalog/names/assign-names.js";
+import type { SourceTool } from "../../packages/core/src/catalog/source-tool.js";
 
 export type Listed = readonly [server: string, tool: string];
 

@@ -5,8 +5,8 @@ import {
   type Identity,
   isRejection,
   type Rejection,
-} from "../../src/serve/auth/auth-options.js";
-import { type Authenticator, createAuthenticator } from "../../src/serve/auth/authenticator.js";
+} from "../../packages/gateway/src/auth/auth-options.js";
+import { type Authenticator, createAuthenticator } from "../../packages/gateway/src/auth/authenticator.js";
 import { type KeyServer, type SigningKey, startKeyServer } from "./key-server.js";
 
 export const URL_OF_GATEWAY = "https://tools.example.com/mcp";

@@ -1,8 +1,8 @@
 /** A channel over linked transports in memory that records the messages at both ends. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { RequestChannel } from "../../src/protocol/request-channel.js";
-import { createLinkedTransports } from "../../src/transports/memory/linked-transports.js";
-import type { ServerTransport } from "../../src/transports/server-transport.js";
+import { RequestChannel } from "../../packages/core/src/protocol/request-channel.js";
+import { createLinkedTransports } from "../../packages/core/src/transports/memory/linked-transports.js";
+import type { ServerTransport } from "../../packages/core/src/transports/server-transport.js";
 
 export interface ChannelMessage {
   id?: string | number;

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { runCommandLine } from "../../src/cli/run-command-line.js";
+import { runCommandLine } from "../../packages/cli/src/run-command-line.js";
 import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 
 export interface Ended {

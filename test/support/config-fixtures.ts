@@ -1,7 +1,7 @@
 /** The configuration files in `test/fixtures/configs`, one for each program, and functions that load them. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type DialectKind, type LoadConfigOptions, loadConfig } from "../../src/node/index.js";
+import { type DialectKind, type LoadConfigOptions, loadConfig } from "../../packages/config/src/index.js";
 
 export interface ConfigFixture {
   readonly kind: DialectKind;

@@ -1,6 +1,6 @@
 /** The tools of 20 real servers, as scripts/collect-schemas.mjs stored them. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { ToolInfo } from "../../src/model/tool-info.js";
+import type { ToolInfo } from "../../packages/base/src/model/tool-info.js";
 
 interface CollectedTool extends Pick<ToolInfo, "title" | "description" | "inputSchema" | "annotations"> {
   readonly name: string;

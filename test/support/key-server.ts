@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
-import { listenOnLoopback } from "../../src/testing/serve-connection.js";
+import { listenOnLoopback } from "../../packages/testing/src/serve-connection.js";
 
 export interface SigningKey {
   readonly kid: string;

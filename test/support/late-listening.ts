@@ -1,12 +1,12 @@
 /** A real server over HTTP whose stream of changes opens when the test says so. */
 import { EventEmitter, once } from "node:events";
-import { createToolport, type Toolport, type ToolportOptions } from "../../src/index.js";
 import {
   createTestServer,
   type TestHttpServer,
   type TestServer,
   type TestServerDefinition,
-} from "../../src/testing/index.js";
+} from "../../packages/testing/src/index.js";
+import { createToolport, type Toolport, type ToolportOptions } from "../../packages/toolport/src/index.js";
 
 export interface LateServer extends AsyncDisposable {
   readonly url: string;

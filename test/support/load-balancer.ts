@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { listenOnLoopback } from "../../src/testing/serve-connection.js";
+import { listenOnLoopback } from "../../packages/testing/src/serve-connection.js";
 
 export interface LoadBalancer extends AsyncDisposable {
   readonly url: string;

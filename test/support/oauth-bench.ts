@@ -1,7 +1,7 @@
 /** A real OAuth server (`oidc-provider`) that protects a real MCP server, with counters and handles for tests. */
 import { createServer } from "node:http";
 import type { ClientMetadata, Configuration, KoaContextWithOIDC, Provider } from "oidc-provider";
-import { listenOnLoopback } from "../../src/testing/serve-connection.js";
+import { listenOnLoopback } from "../../packages/testing/src/serve-connection.js";
 import { isProof } from "./oauth-proof-check.js";
 import { type OAuthResource, startOAuthResource } from "./oauth-resource.js";
 import { createOAuthStorage } from "./oauth-storage.js";

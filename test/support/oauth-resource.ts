@@ -1,7 +1,11 @@
 /** A real MCP server behind a check of access tokens: challenges, resource metadata and a tool that needs more scope. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
-import { listenOnLoopback, sendWebResponse, toWebRequest } from "../../src/testing/serve-connection.js";
+import {
+  listenOnLoopback,
+  sendWebResponse,
+  toWebRequest,
+} from "../../packages/testing/src/serve-connection.js";
 
 /** The result of a token check. */
 export interface TokenHolder {

@@ -1,10 +1,15 @@
 /** OAuth of one server against the fake authorization server, used like a transport uses it. */
-import { createServerOAuth, type OAuthContext, type ServerOAuth } from "../../src/auth/server-oauth.js";
-import type { OAuthOptions } from "../../src/config/read-oauth.js";
-import { AuthError } from "../../src/errors/toolport-error.js";
-import { memoryStore } from "../../src/state/memory-store.js";
-import type { Store } from "../../src/state/store.js";
-import { createFetchClient } from "../../src/transports/http/network/wire-client.js";
+
+import { AuthError } from "../../packages/base/src/errors/toolport-error.js";
+import {
+  createServerOAuth,
+  type OAuthContext,
+  type ServerOAuth,
+} from "../../packages/core/src/auth/server-oauth.js";
+import type { OAuthOptions } from "../../packages/core/src/config/read-oauth.js";
+import { createFetchClient } from "../../packages/http/src/wire-client.js";
+import { memoryStore } from "../../packages/stores/src/memory-store.js";
+import type { Store } from "../../packages/stores/src/store.js";
 import type { FakeAuthorizationServer } from "./fake-authorization-server.js";
 
 export interface OAuthRig {

@@ -1,16 +1,17 @@
 /** Opens a session without a port, for tests of the protocol layer. */
-import { parseServerEntry } from "../../src/config/parse-servers.js";
-import type { ServerEntry } from "../../src/config/server-entry.js";
-import { openSession } from "../../src/protocol/open-session.js";
-import type { ServerRequestOptions } from "../../src/protocol/server-requests/server-request-options.js";
+
+import { CLIENT_INFO } from "../../packages/base/src/util/version.js";
+import { parseServerEntry } from "../../packages/core/src/config/parse-servers.js";
+import type { ServerEntry } from "../../packages/core/src/config/server-entry.js";
+import { openSession } from "../../packages/core/src/protocol/open-session.js";
+import type { ServerRequestOptions } from "../../packages/core/src/protocol/server-requests/server-request-options.js";
 import {
   createServerRequests,
   type ServerRequests,
-} from "../../src/protocol/server-requests/server-requests.js";
-import type { Session } from "../../src/protocol/session.js";
-import { createHttpClient } from "../../src/transports/create-transport.js";
-import { DEFAULT_MAX_MESSAGE_BYTES } from "../../src/transports/server-transport.js";
-import { CLIENT_INFO } from "../../src/util/version.js";
+} from "../../packages/core/src/protocol/server-requests/server-requests.js";
+import type { Session } from "../../packages/core/src/protocol/session.js";
+import { createHttpClient } from "../../packages/core/src/transports/create-transport.js";
+import { DEFAULT_MAX_MESSAGE_BYTES } from "../../packages/core/src/transports/server-transport.js";
 
 export interface OpenTestSession extends AsyncDisposable {
   readonly session: Session;

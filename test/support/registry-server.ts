@@ -5,8 +5,11 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach } from "vitest";
-import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
-import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
+import { McpRegistryClient } from "../../packages/registry/src/mcp-registry-client.js";
+import type {
+  McpRegistryClientOptions,
+  RegistryWarning,
+} from "../../packages/registry/src/registry-options.js";
 import { type Script, type SeenRequest, startScriptedServer } from "../fixtures/servers/http-scripted.js";
 import { createServerSlot } from "./use-server.js";
 

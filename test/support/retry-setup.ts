@@ -1,7 +1,8 @@
 /** A retry step whose waits take no time. */
-import { type RetryParts, retryStep } from "../../src/execution/retry.js";
-import type { CallHandler } from "../../src/execution/tool-call.js";
-import { TokenBucket } from "../../src/util/concurrency.js";
+
+import { TokenBucket } from "../../packages/base/src/util/concurrency.js";
+import { type RetryParts, retryStep } from "../../packages/core/src/execution/retry.js";
+import type { CallHandler } from "../../packages/core/src/execution/tool-call.js";
 import { asInterceptor, callOf, resultOf } from "./tool-call.js";
 
 export const ok = resultOf("ok");

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { processTree } from "./processes.js";
 
-const BUILT = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
+const BUILT = fileURLToPath(new URL("../../packages/toolport/dist/index.js", import.meta.url));
 
 /** The path of a host program in `test/fixtures/hosts`. */
 export const hostPath = (name: string): string =>

@@ -2,7 +2,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { type StoreWarning, sqliteStore } from "toolport/sqlite";
 import { expect } from "vitest";
-import type { Store } from "../../src/state/store.js";
+import type { Store } from "../../packages/stores/src/store.js";
 import type { createStateHosts, StateHost } from "./state-host.js";
 
 /** SQLite finds no damage in the file. */

@@ -1,13 +1,13 @@
 /** Calls, results and failures for tests of single pipeline steps. */
-import { ConnectionError, ToolCallError } from "../../src/errors/toolport-error.js";
+import { ConnectionError, ToolCallError } from "../../packages/base/src/errors/toolport-error.js";
 import type {
   CallHandler,
   CallStep,
   CallTarget,
   ResolvedCall,
   ToolCall,
-} from "../../src/execution/tool-call.js";
-import type { ToolResult } from "../../src/execution/tool-result.js";
+} from "../../packages/core/src/execution/tool-call.js";
+import type { ToolResult } from "../../packages/core/src/execution/tool-result.js";
 
 /** A target with the members that a single step reads. */
 export const targetOf = (changes: Partial<CallTarget> = {}): CallTarget =>

@@ -3,8 +3,8 @@ import { generateText, type ModelMessage, stepCountIs, streamText } from "ai";
 import { createToolport, memoryStore, type Toolport, type ToolportOptions } from "toolport";
 import { type AiSdkToolsOptions, toAiSdkTools } from "toolport/ai-sdk";
 import { describe, expect, test } from "vitest";
-import { scriptedAiSdkModel } from "../adapters/ai-sdk-model.js";
-import type { ScriptedTurn } from "../adapters/model-double.js";
+import { scriptedAiSdkModel } from "../../packages/adapters/test/ai-sdk-model.js";
+import type { ScriptedTurn } from "../../packages/adapters/test/model-double.js";
 import { failure } from "../support/failure.js";
 import { createBookingServer } from "./booking-server.js";
 

@@ -16,8 +16,8 @@ import type { Suspended, ToolportOptions } from "toolport";
 import { type AiSdkToolResult, hasSuspended, resumeMessages, toAiSdkTools } from "toolport/ai-sdk";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { scriptedAiSdkModel } from "../adapters/ai-sdk-model.js";
-import { type ScriptedTurn, startModelDouble } from "../adapters/model-double.js";
+import { scriptedAiSdkModel } from "../../packages/adapters/test/ai-sdk-model.js";
+import { type ScriptedTurn, startModelDouble } from "../../packages/adapters/test/model-double.js";
 import { openBooking } from "./booking-scene.js";
 
 const call = (tool: string, to = "Oslo") => ({ name: `travel__${tool}`, args: { to } });

@@ -16,13 +16,17 @@ import {
   toOpenAITools,
 } from "toolport/openai";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { type RequestBody, type ScriptedTurn, startModelDouble } from "../adapters/model-double.js";
+import {
+  type RequestBody,
+  type ScriptedTurn,
+  startModelDouble,
+} from "../../packages/adapters/test/model-double.js";
 import {
   anthropicProblems,
   geminiProblems,
   openAIChatProblems,
   openAIResponsesProblems,
-} from "../adapters/provider-rules.js";
+} from "../../packages/adapters/test/provider-rules.js";
 import { failure } from "../support/failure.js";
 import { openBooking } from "./booking-scene.js";
 

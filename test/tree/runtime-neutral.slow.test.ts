@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type GraphOptions, type ReachedModule, walkModules } from "./module-graph.js";
 import { root } from "./source-files.js";
 
-const entry = join(root, "dist/index.js");
+const entry = join(root, "packages/toolport/dist/index.js");
 const FORMATS = ["index.js", "index.cjs"];
 /** Other entry points that Workers and browsers load. */
 const OTHERS = ["registry/index.js", "schema/index.js"];
@@ -33,7 +33,8 @@ function unwelcome(from: string, base: string, options: GraphOptions): string[] 
 
 describe("toolport's root entry point", () => {
   beforeAll(() => {
-    if (!existsSync(entry)) throw new Error("dist/index.js is missing. Run `npm run build` first.");
+    if (!existsSync(entry))
+      throw new Error("packages/toolport/dist/index.js is missing. Run `npm run build` first.");
   });
 
   // Bundlers use the `browser` field for Workers too, and most set more conditions than `workerd`.

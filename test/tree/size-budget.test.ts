@@ -19,15 +19,18 @@ function filesRequired(entry: string): string[] {
   return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
 }
 
-it.each(["index.js", "index.cjs"])("dist/%s loads neither the registry nor lists of parameters", (entry) => {
-  const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
-  const maps = loaded.map((file) => `${file}.map`).filter((map) => existsSync(map));
-  const sources = maps.flatMap((map) => JSON.parse(readFileSync(map, "utf8")).sources as string[]);
-  expect(sources.length).toBeGreaterThan(100);
-  expect(sources.filter((source) => /src\/(?:registry\/|schema\/parameters)/.test(source))).toEqual([]);
-});
+it.each(["index.js", "index.cjs"])(
+  "packages/toolport/dist/%s loads neither the registry nor lists of parameters",
+  (entry) => {
+    const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
+    const maps = loaded.map((file) => `${file}.map`).filter((map) => existsSync(map));
+    const sources = maps.flatMap((map) => JSON.parse(readFileSync(map, "utf8")).sources as string[]);
+    expect(sources.length).toBeGreaterThan(100);
+    expect(sources.filter((source) => /src\/(?:registry\/|schema\/parameters)/.test(source))).toEqual([]);
+  },
+);
 
-describe.each(BUDGETS)("dist/%s", (entry, files, kilobytes, packedKilobytes) => {
+describe.each(BUDGETS)("packages/toolport/dist/%s", (entry, files, kilobytes, packedKilobytes) => {
   const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
 
   it(`loads at most ${files} files, and none of a package`, () => {

@@ -1,8 +1,8 @@
 import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
 import { describe, expectTypeOf, test } from "vitest";
-import type { HttpServerEntry, ServerEntry } from "../../src/config/server-entry.js";
-import { createToolport } from "../../src/index.js";
-import type { LoadedConfig } from "../../src/node/index.js";
+import type { LoadedConfig } from "../../packages/config/src/index.js";
+import type { HttpServerEntry, ServerEntry } from "../../packages/core/src/config/server-entry.js";
+import { createToolport } from "../../packages/toolport/src/index.js";
 
 declare const provider: AuthProvider;
 declare const oauthProvider: OAuthClientProvider;

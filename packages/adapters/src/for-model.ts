@@ -1,29 +1,30 @@
 /** Makes the result of a tool fit into the context of a model: cuts what is too large, and keeps the rest where the model can read it. */
-import { compileFilter } from "../catalog/filters/filters.js";
-import { CALL_TOOL_NAME } from "../catalog/search/deferred-tools.js";
+
 import {
+  BoundedMap,
   ConfigIssues,
+  compactText,
+  debugChannel,
   EntryReader,
+  limitByName,
   type OptionTable,
+  outlineText,
+  type Preview,
+  parseJson,
+  previewText,
+  READ_ARTIFACT_NAME,
   readFunction,
   readNumbers,
   readObject,
   readSize,
   SIZE,
-} from "../config/option-table.js";
-import { type ContentPart, partNote } from "../content/content-part.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
-import { portOf } from "../port/port-access.js";
-import { debugChannel } from "../telemetry/logger.js";
-import { BoundedMap } from "../util/collections.js";
-import { limitByName } from "../util/glob.js";
-import { parseJson } from "../util/json.js";
-import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
-import { compactText, outlineText } from "../util/outline/outline-text.js";
-import { type Preview, previewText, SMALLEST_PREVIEW } from "../util/outline/preview-text.js";
-import { tokenCeiling, utf8Length } from "../util/text.js";
+  SMALLEST_PREVIEW,
+  type ToolInfo,
+  tokenCeiling,
+  utf8Length,
+} from "@toolport/base";
+import type { ContentPart, ToolResult } from "@toolport/core";
+import { CALL_TOOL_NAME, compileFilter, partNote, portOf, readArtifactInfo } from "@toolport/core/internal";
 import { textPart } from "./model-content.js";
 import type { ToolSource } from "./tool-source.js";
 

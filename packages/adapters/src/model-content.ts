@@ -1,11 +1,9 @@
 /** Content for models: parts of results and prompts in the format of a provider, and notes for what it does not support. */
-import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
-import { ToolCallError } from "../errors/toolport-error.js";
-import type { ContentBlock } from "../execution/tool-result.js";
-import type { PromptResult } from "../port/get-prompt.js";
-import { isSameJson } from "../schema/json-value.js";
-import { debugChannel } from "../telemetry/logger.js";
-import { parseJson } from "../util/json.js";
+
+import { debugChannel, parseJson, ToolCallError } from "@toolport/base";
+import { type ContentBlock, type ContentPart, type PromptResult, toContentParts } from "@toolport/core";
+import { partNote } from "@toolport/core/internal";
+import { isSameJson } from "@toolport/schemas/internal";
 
 export interface ContentOptions {
   /**

@@ -1,17 +1,23 @@
 /** The tools that are offered to a model, each with a schema that the provider of the model accepts. */
-import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../catalog/search/deferred-tools.js";
-import { ConfigError, type ConfigIssue, ToolportError } from "../errors/toolport-error.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { descriptionChange, readCompact, type WithCompact } from "../schema/derive/compact-schema.js";
-import type { SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
-import { OfferedTool } from "../schema/derive/offered-tool.js";
-import type { ToolsOptions } from "../toolport.js";
-import { pushTo } from "../util/collections.js";
-import { oncePerObject } from "../util/concurrency.js";
-import { toAsciiName } from "../util/look-alikes.js";
-import { cutText, firstSentence } from "../util/text.js";
-import { sanitiseText } from "../util/visible-text.js";
-import { groupByWords, type WordGroup } from "../util/word-groups.js";
+
+import {
+  ConfigError,
+  type ConfigIssue,
+  cutText,
+  firstSentence,
+  groupByWords,
+  oncePerObject,
+  pushTo,
+  sanitiseText,
+  type ToolInfo,
+  ToolportError,
+  toAsciiName,
+  type WordGroup,
+} from "@toolport/base";
+import type { ToolsOptions } from "@toolport/core";
+import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "@toolport/core/internal";
+import type { SchemaChange, SchemaTarget } from "@toolport/schemas";
+import { descriptionChange, OfferedTool, readCompact, type WithCompact } from "@toolport/schemas/internal";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 

@@ -1,21 +1,29 @@
 /** Runs the calls that a model requested, in parallel. Every call gets a result; mistakes of the model are reported to the model. */
-import { readSearchArguments } from "../catalog/search/deferred-tools.js";
-import type { ContentPart } from "../content/content-part.js";
-import { CatalogError, SuspensionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
+
 import {
+  CatalogError,
+  definedFields,
+  isForModel,
+  isRecord,
+  READ_ARTIFACT_NAME,
+  SuspensionError,
+  sha256,
+  ToolCallError,
+  type ToolInfo,
+  ToolportError,
+} from "@toolport/base";
+import {
+  type CallToolOptions,
+  type ContentPart,
   isSuspended,
   type ResumeInput,
   type ResumeOptions,
   type Suspended,
-} from "../execution/suspend/suspension.js";
-import type { CallToolOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import { isForModel, type ToolInfo } from "../model/tool-info.js";
-import type { SchemaTarget } from "../schema/derive/derived-schema.js";
-import { derivedSchemaOf } from "../schema/derive/offered-tool.js";
-import { definedFields, isRecord } from "../util/json.js";
-import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
-import { sha256 } from "../util/text.js";
+  type ToolResult,
+} from "@toolport/core";
+import { readSearchArguments } from "@toolport/core/internal";
+import type { SchemaTarget } from "@toolport/schemas";
+import { derivedSchemaOf } from "@toolport/schemas/internal";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
 import { type AudienceRule, type ContentOptions, resultParts, textPart } from "./model-content.js";
 import { selectedTools, type ToolSelection } from "./offered-tools.js";

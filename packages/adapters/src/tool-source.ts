@@ -1,9 +1,16 @@
 /** What an adapter needs of a port. A Toolport fits, and so does a code mode of `toolport/code`. */
-import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendCallOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { Toolport, ToolsOptions } from "../toolport.js";
+
+import type { ToolInfo } from "@toolport/base";
+import type {
+  CallToolOptions,
+  ResumeInput,
+  ResumeOptions,
+  SuspendCallOptions,
+  Suspended,
+  Toolport,
+  ToolResult,
+  ToolsOptions,
+} from "@toolport/core";
 
 /** Tools for a model, and a way to call them. Every method that may be missing belongs to a feature that the source does not have then. */
 export interface ToolSource

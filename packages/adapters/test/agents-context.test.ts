@@ -1,10 +1,10 @@
 /** The context budget of an agent: a search instead of all tools, and results that fit, when its options ask for them. */
 import { createOpenAI } from "@ai-sdk/openai";
+import { estimateTokens } from "@toolport/base";
 import { generateText, stepCountIs } from "ai";
 import { Agent, McpClientManager, type McpClientManagerOptions } from "toolport/agents";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/text.js";
 import { ISSUES, openLargeResults } from "./large-results-scene.js";
 import { type LiveTurn, startModelDouble } from "./model-double.js";
 import { LOOPS } from "./model-loops.js";

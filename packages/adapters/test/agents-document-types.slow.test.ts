@@ -1,8 +1,8 @@
 /** Every code block of Cloudflare's page "McpClient — API reference" compiles, and its signatures are exactly ours. */
 import type ts from "typescript";
 import { expect, it } from "vitest";
-import { checkSnippets, isForWorkers } from "../docs/check-snippets.js";
-import { readMarkdown } from "../docs/markdown.js";
+import { checkSnippets, isForWorkers } from "../../../test/docs/check-snippets.js";
+import { readMarkdown } from "../../../test/docs/markdown.js";
 import { CLASS_BLOCKS, SIGNATURE_BLOCKS, toTypeTest } from "./agents-repairs.js";
 import { repair } from "./readme-repairs.js";
 

@@ -7,10 +7,10 @@ import type { Agent, MCPConnectionState, MCPServersState } from "toolport/agents
 import { createTestServer, type TestServer } from "toolport/testing";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { readMarkdown } from "../docs/markdown.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { waitFor } from "../support/wait-for.js";
+import { readMarkdown } from "../../../test/docs/markdown.js";
+import { type OAuthBench, startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { CLASS_BLOCKS, SIGNATURE_BLOCKS } from "./agents-repairs.js";
 import { scriptedAiSdkModel } from "./ai-sdk-model.js";
 import { repair } from "./readme-repairs.js";

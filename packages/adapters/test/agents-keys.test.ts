@@ -2,7 +2,7 @@
 import { Agent } from "toolport/agents";
 import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { openDurableObjectStorage } from "../contract/durable-object-storage.js";
+import { openDurableObjectStorage } from "../../../test/contract/durable-object-storage.js";
 
 const KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";

@@ -3,12 +3,12 @@ import { memoryStore } from "toolport";
 import { Agent, McpClientManager, withMcp } from "toolport/agents";
 import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { callbackUrl, toKebabCase } from "../../src/adapters/agents/with-mcp.js";
-import { openDurableObjectStorage } from "../contract/durable-object-storage.js";
-import { failure } from "../support/failure.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { waitFor } from "../support/wait-for.js";
+import { openDurableObjectStorage } from "../../../test/contract/durable-object-storage.js";
+import { failure } from "../../../test/support/failure.js";
+import { type OAuthBench, startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { callbackUrl, toKebabCase } from "../src/agents/with-mcp.js";
 
 const HOME = "http://localhost:8787";
 let server: TestServer;

@@ -4,7 +4,7 @@ import { memoryStore, ToolCallError } from "toolport";
 import { Agent, McpClientManager } from "toolport/agents";
 import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 
 const headersSeen: Headers[] = [];
 let server: TestServer;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { expect, test } from "vitest";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 const AI_VERSION = "7.0.169";
 const PROVIDERS = ["@ai-sdk/openai@4.0.114", "@ai-sdk/anthropic@4.0.102"];
 const NODE_MAJOR = 22;
@@ -21,7 +21,7 @@ interface Tools {
   ): Promise<string>;
   run(command: string, args: string[], options: object): Promise<{ code: number; output: string }>;
 }
-const { fetchNode, fetchTool, run } = (await import("../../scripts/fetch-tool.mjs" as string)) as Tools;
+const { fetchNode, fetchTool, run } = (await import("../../../scripts/fetch-tool.mjs" as string)) as Tools;
 
 /** Compiled only: every shape that Toolport gives the AI SDK and its providers. */
 const TYPES = `
@@ -104,7 +104,7 @@ test("every way to reach deferred tools works with ai 7", async () => {
     cpSync(join(root, "test", program), join(folder, program));
     mkdirSync(join(folder, "adapters"));
     for (const name of DOUBLE) {
-      const source = readFileSync(join(root, `test/adapters/${name}.ts`), "utf8");
+      const source = readFileSync(join(root, `packages/adapters/test/${name}.ts`), "utf8");
       const { outputText } = ts.transpileModule(source, {
         compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
       });

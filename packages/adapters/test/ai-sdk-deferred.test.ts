@@ -5,7 +5,7 @@ import { generateText, stepCountIs, type ToolResultPart, type ToolSet } from "ai
 import { toAiSdkToolSearch, toAiSdkTools } from "toolport/ai-sdk";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { openDeferred } from "./deferred-servers.js";
 import { createSearchDouble, type SearchDouble } from "./search-double.js";
 import type { Body, SearchTurn } from "./search-turns.js";

@@ -4,7 +4,7 @@ import { asSchema, generateText, jsonSchema, stepCountIs, streamText } from "ai"
 import { type AiSdkToolResult, toAiSdkTools } from "toolport/ai-sdk";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { scriptedAiSdkModel } from "./ai-sdk-model.js";
 import { startModelDouble } from "./model-double.js";
 import { openAIChatProblems } from "./provider-rules.js";

@@ -12,8 +12,8 @@ import {
 } from "toolport/langchain";
 import { runOpenAIToolCalls, toOpenAIContent } from "toolport/openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { failure } from "../support/failure.js";
+import { type JsonRpcServer, startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
+import { failure } from "../../../test/support/failure.js";
 
 const SECRET = "for human eyes";
 const user = { annotations: { audience: ["user"] } };

@@ -1,9 +1,10 @@
 /** Code mode in every adapter: the model searches, runs a program, and answers. */
+
+import { estimateTokens } from "@toolport/base";
 import { createToolport } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/text.js";
 import { type LiveTurn, startModelDouble } from "./model-double.js";
 import { LOOPS } from "./model-loops.js";
 

@@ -10,7 +10,7 @@ import { toLangChainContent } from "toolport/langchain";
 import { runOpenAIToolCalls, toOpenAIContent } from "toolport/openai";
 import { createTestServer, type TestToolAnswer } from "toolport/testing";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { startTaskServer } from "../fixtures/servers/task-server.js";
+import { startTaskServer } from "../../../test/fixtures/servers/task-server.js";
 import { anthropicRefusals, chatRefusals, geminiRefusals, responsesRefusals } from "./media-rules.js";
 import { PIXEL } from "./workshop.js";
 

@@ -6,7 +6,7 @@ import { runGeminiToolCalls, toGeminiMessages } from "toolport/gemini";
 import { runOpenAIToolCalls, toOpenAIMessages } from "toolport/openai";
 import { createTestServer, type TestServer, type TestToolAnswer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { PIXEL } from "./workshop.js";
 
 const PDF = "JVBERi0xLjQK";

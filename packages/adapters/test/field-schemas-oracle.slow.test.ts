@@ -1,10 +1,11 @@
 /** Compares validation with Ajv for the schemas that servers really list, with the arguments of the corpus and with changed ones. */
+
+import { createSchemaValidator } from "@toolport/schemas/internal";
 import { Ajv, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, expect, test } from "vitest";
-import { createSchemaValidator } from "../../src/schema/create-validator.js";
-import { FIELD_SCHEMAS, type FieldSchema, isNullable } from "../support/field-schemas.js";
+import { FIELD_SCHEMAS, type FieldSchema, isNullable } from "../../../test/support/field-schemas.js";
 
 const options = {
   strict: false,

@@ -2,7 +2,7 @@
 import { createToolport, type ServerEntry } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { createFieldServer, FIELD_SCHEMAS, type FieldSchema } from "../support/field-schemas.js";
+import { createFieldServer, FIELD_SCHEMAS, type FieldSchema } from "../../../test/support/field-schemas.js";
 
 const TIMEOUT_MS = 300_000;
 const ARGUMENTS = Object.fromEntries(FIELD_SCHEMAS.map((field) => [field.name, field.arguments]));
@@ -32,7 +32,7 @@ interface Peers {
   fetchPeer(contender: string): Promise<void>;
   importPeer(contender: string, name: string): Promise<unknown>;
 }
-const { fetchPeer, importPeer } = (await import("../../bench/peers.mjs" as string)) as Peers;
+const { fetchPeer, importPeer } = (await import("../../../bench/peers.mjs" as string)) as Peers;
 
 /** Lists the only tool of a server and calls it. */
 type Peer = (url: string, field: FieldSchema) => Promise<unknown>;

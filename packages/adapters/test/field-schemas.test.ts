@@ -19,8 +19,8 @@ import {
   type FieldSchema,
   fieldServers,
   isNullable,
-} from "../support/field-schemas.js";
-import { type RuleTarget, requestRefusals, type SentTool } from "../support/provider-refusals.js";
+} from "../../../test/support/field-schemas.js";
+import { type RuleTarget, requestRefusals, type SentTool } from "../../../test/support/provider-refusals.js";
 import { scriptedAiSdkModel } from "./ai-sdk-model.js";
 
 const PREFIX = "field__";

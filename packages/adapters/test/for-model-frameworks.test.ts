@@ -7,8 +7,8 @@ import { hasSuspended, resumeMessages, toAiSdkTools } from "toolport/ai-sdk";
 import { loadMcpTools, MultiServerMCPClient, toLangChainTools } from "toolport/langchain";
 import { resumeOpenAIToolCalls, runOpenAIToolCalls } from "toolport/openai";
 import { describe, expect, test, vi } from "vitest";
-import { failure } from "../support/failure.js";
-import { Conversation, createGraph } from "../suspend/langgraph-graphs.js";
+import { failure } from "../../../test/support/failure.js";
+import { Conversation, createGraph } from "../../../test/suspend/langgraph-graphs.js";
 import { scriptedAiSdkModel } from "./ai-sdk-model.js";
 import { ISSUES, openLargeResults } from "./large-results-scene.js";
 

@@ -1,3 +1,4 @@
+import { tokenCeiling } from "@toolport/base";
 import type { Toolport, ToolResult } from "toolport";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
@@ -6,8 +7,7 @@ import { toLangChainTools } from "toolport/langchain";
 import { type OpenAIRunOptions, runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { tokenCeiling } from "../../src/util/text.js";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { IMAGE, ISSUES, openLargeResults } from "./large-results-scene.js";
 
 const answerWith = (name: string, args: object = {}) => ({

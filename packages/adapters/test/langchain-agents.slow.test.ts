@@ -7,7 +7,7 @@ import { createAgent } from "langchain";
 import { MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 interface Agent {
   invoke(input: { messages: BaseMessage[] }): Promise<{ messages: BaseMessage[] }>;

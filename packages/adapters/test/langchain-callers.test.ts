@@ -2,8 +2,8 @@
 import { MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { failure } from "../support/failure.js";
-import { startRecordingProxy } from "../support/recording-proxy.js";
+import { failure } from "../../../test/support/failure.js";
+import { startRecordingProxy } from "../../../test/support/recording-proxy.js";
 
 const header = ({ request }: TestToolContext, name: string) => request.http?.req?.headers.get(name) ?? "none";
 

@@ -3,9 +3,9 @@ import { createLinkedTransports, isUnauthorized, ToolportError } from "toolport"
 import { type ClientConfig, MCPClientError, MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it, vi } from "vitest";
-import { failure } from "../support/failure.js";
-import { takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
-import { waitFor } from "../support/wait-for.js";
+import { failure } from "../../../test/support/failure.js";
+import { takeLeakSnapshot, waitForNoLeaks } from "../../../test/support/leaks.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const GONE = { command: "no-such-mcp-server", args: [] };
 

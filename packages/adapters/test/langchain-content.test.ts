@@ -9,8 +9,8 @@ import {
   toLangChainTools,
 } from "toolport/langchain";
 import { describe, expect, it } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { failure } from "../support/failure.js";
+import { startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
+import { failure } from "../../../test/support/failure.js";
 
 const text: ContentBlock = { type: "text", text: "hello" };
 const more: ContentBlock = { type: "text", text: "again" };

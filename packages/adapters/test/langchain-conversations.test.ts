@@ -6,7 +6,7 @@ import { createAgent, createMiddleware, humanInTheLoopMiddleware } from "langcha
 import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { conversationFaults } from "../support/conversation-faults.js";
+import { conversationFaults } from "../../../test/support/conversation-faults.js";
 
 type Calls = { name: string; args: Record<string, unknown> }[];
 type Middleware = NonNullable<Parameters<typeof createAgent>[0]["middleware"]>[number];

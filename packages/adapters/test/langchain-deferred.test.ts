@@ -4,7 +4,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, providerToolSearchMiddleware, type ToolMessage } from "langchain";
 import { toLangChainTools } from "toolport/langchain";
 import { describe, expect, test } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { openDeferred } from "./deferred-servers.js";
 import { createSearchDouble, type SearchDouble } from "./search-double.js";
 import type { Body, SearchTurn } from "./search-turns.js";

@@ -6,8 +6,8 @@ import { createReactAgent, ToolNode } from "@langchain/langgraph/prebuilt";
 import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { failure } from "../support/failure.js";
-import { waitFor } from "../support/wait-for.js";
+import { failure } from "../../../test/support/failure.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const createEcho = (era: "legacy" | "modern" = "legacy") =>
   createTestServer({

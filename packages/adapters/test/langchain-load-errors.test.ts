@@ -9,8 +9,8 @@ import {
 } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it, vi } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { failure } from "../support/failure.js";
+import { startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
+import { failure } from "../../../test/support/failure.js";
 
 const good = { name: "good", inputSchema: { type: "object" } };
 const bad = { name: "bad", inputSchema: 1 };

@@ -9,8 +9,8 @@ import {
 import { isUnauthorized } from "toolport";
 import { type MCPClientError, MultiServerMCPClient, type ToolException } from "toolport/langchain";
 import { describe, expect, it } from "vitest";
-import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
-import { failure } from "../support/failure.js";
+import { type OAuthTestServer, startOAuthServer } from "../../../test/fixtures/servers/oauth-server.js";
+import { failure } from "../../../test/support/failure.js";
 
 /** Stores everything in memory and records the login pages. */
 class MemoryProvider implements OAuthClientProvider {

@@ -1,6 +1,6 @@
 /** Every code block of the README of `@langchain/mcp-adapters` 1.1.4 is known and compiles. */
 import { describe, expect, it } from "vitest";
-import { checkSnippets } from "../docs/check-snippets.js";
+import { checkSnippets } from "../../../test/docs/check-snippets.js";
 import { original, repaired } from "./readme-blocks.js";
 import { README_BLOCKS } from "./readme-repairs.js";
 

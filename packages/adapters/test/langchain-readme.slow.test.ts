@@ -9,10 +9,10 @@ import {
 import { createTestServer, type TestServer } from "toolport/testing";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { resolveOutputHandling } from "../../src/adapters/langchain/content.js";
-import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
-import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.js";
-import { waitFor } from "../support/wait-for.js";
+import { type OAuthTestServer, startOAuthServer } from "../../../test/fixtures/servers/oauth-server.js";
+import { type OpenAiDouble, startOpenAiDouble } from "../../../test/support/openai-double.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { resolveOutputHandling } from "../src/langchain/content.js";
 import { original, repaired } from "./readme-blocks.js";
 import { closedUrl, dataTools, everythingTools, mathTools } from "./readme-servers.js";
 

@@ -2,7 +2,7 @@
 import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 
 const CONNECT_MS = 5_000;
 const names = (tools: { name: string }[]) => tools.map(({ name }) => name);

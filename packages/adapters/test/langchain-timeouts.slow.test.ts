@@ -3,7 +3,7 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { type ClientConfig, MultiServerMCPClient, ToolException } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 
 const LONG = 30_000;
 const SHORT = 150;

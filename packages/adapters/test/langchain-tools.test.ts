@@ -14,8 +14,8 @@ import {
 } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { failure } from "../support/failure.js";
-import { refusals } from "../support/provider-refusals.js";
+import { failure } from "../../../test/support/failure.js";
+import { refusals } from "../../../test/support/provider-refusals.js";
 
 /** Unions, circular references and newer keywords, which some models reject. */
 const schema = {

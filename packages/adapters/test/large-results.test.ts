@@ -1,6 +1,7 @@
 /** A result of 1 MB in every adapter: the model gets a note and a preview, reads on with read_artifact, and answers. */
+
+import { estimateTokens } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/text.js";
 import { ISSUES, openLargeResults } from "./large-results-scene.js";
 import { type LiveTurn, startModelDouble } from "./model-double.js";
 import { LOOPS } from "./model-loops.js";

@@ -6,7 +6,7 @@ import { runGeminiToolCalls, toGeminiContent } from "toolport/gemini";
 import { toLangChainContent, toLangChainTools } from "toolport/langchain";
 import { runOpenAIToolCalls, toOpenAIContent } from "toolport/openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { type JsonRpcServer, startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
 import {
   anthropicRefusals,
   chatRefusals,

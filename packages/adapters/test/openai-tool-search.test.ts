@@ -11,7 +11,7 @@ import {
 } from "toolport/openai";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { type SearchDouble, type SearchStep, startSearchDouble } from "./tool-search-double.js";
 import { openWorkshop } from "./workshop.js";
 

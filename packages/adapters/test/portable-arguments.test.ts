@@ -9,8 +9,8 @@ import { toAiSdkTools } from "toolport/ai-sdk";
 import { MultiServerMCPClient, toLangChainTools } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { failure } from "../support/failure.js";
-import { refusals } from "../support/provider-refusals.js";
+import { failure } from "../../../test/support/failure.js";
+import { refusals } from "../../../test/support/provider-refusals.js";
 import { scriptedAiSdkModel } from "./ai-sdk-model.js";
 
 type Args = Record<string, unknown>;

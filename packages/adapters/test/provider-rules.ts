@@ -1,5 +1,5 @@
 /** Checks requests with tools against each provider's published rules. Each check returns its violations. */
-import { type RuleTarget, requestRefusals, type SentTool } from "../support/provider-refusals.js";
+import { type RuleTarget, requestRefusals, type SentTool } from "../../../test/support/provider-refusals.js";
 import type { RequestBody } from "./model-double.js";
 
 type Problems = string[];

@@ -1,5 +1,5 @@
 /** The code blocks of the README of `@langchain/mcp-adapters` 1.1.4, as published and as they run here. */
-import { readMarkdown } from "../docs/markdown.js";
+import { readMarkdown } from "../../../test/docs/markdown.js";
 import { README_BLOCKS, repair } from "./readme-repairs.js";
 
 const PATH = "test/fixtures/langchain-readme/blocks.md";

@@ -1,5 +1,5 @@
 /** One schema for every provider rule that a tool can break, and the client that sends it unchanged. */
-import type { RuleTarget } from "../support/provider-refusals.js";
+import type { RuleTarget } from "../../../test/support/provider-refusals.js";
 import type { CLIENTS } from "./framework-clients.js";
 
 export interface RefusedSchema {

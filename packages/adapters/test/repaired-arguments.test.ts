@@ -1,11 +1,12 @@
 /** Slightly wrong arguments through the adapters: repaired by default, or handled as the options of the run say. */
+
+import type { Toolport } from "@toolport/core";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls } from "toolport/anthropic";
 import { toLangChainTools } from "toolport/langchain";
 import { runOpenAIToolCalls } from "toolport/openai";
 import { expect, test } from "vitest";
-import type { Toolport } from "../../src/toolport.js";
-import { MESSY, openSearch, REPAIRED } from "../support/search-scene.js";
+import { MESSY, openSearch, REPAIRED } from "../../../test/support/search-scene.js";
 
 interface Options {
   checkArguments?: "strict" | "off";

@@ -5,7 +5,7 @@ import { type AnthropicRunOptions, runAnthropicToolCalls, toAnthropicTools } fro
 import { type GeminiRunOptions, runGeminiToolCalls, toGeminiTools } from "toolport/gemini";
 import { type OpenAIRunOptions, runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { describe, expect, test } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 import { openWorkshop } from "./workshop.js";
 
 interface Call {

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createToolport, type ServerEntry, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FIELD_SCHEMAS } from "../support/field-schemas.js";
-import { type RuleTarget, SCHEMA_RULES, schemaRefusals } from "../support/provider-refusals.js";
-import { type ProviderStandIn, startProviderStandIn } from "../support/provider-stand-in.js";
+import { FIELD_SCHEMAS } from "../../../test/support/field-schemas.js";
+import { type RuleTarget, SCHEMA_RULES, schemaRefusals } from "../../../test/support/provider-refusals.js";
+import { type ProviderStandIn, startProviderStandIn } from "../../../test/support/provider-stand-in.js";
 import { CLIENTS } from "./framework-clients.js";
 import { REFUSED_SCHEMAS, type RefusedSchema } from "./refused-schemas.js";
 
@@ -17,7 +17,7 @@ interface CollectedServer {
   readonly tools: readonly { name: string; description?: string; inputSchema: Record<string, unknown> }[];
 }
 
-const folder = new URL("../fixtures/schemas/", import.meta.url);
+const folder = new URL("../../../test/fixtures/schemas/", import.meta.url);
 const collected = readdirSync(folder).map(
   (file) => JSON.parse(readFileSync(new URL(file, folder), "utf8")) as CollectedServer,
 );

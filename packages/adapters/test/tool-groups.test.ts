@@ -2,7 +2,7 @@
 import { createToolport, type ScanHook } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { groupTools } from "../../src/adapters/offered-tools.js";
+import { groupTools } from "../src/offered-tools.js";
 
 const serverOf = (names: readonly string[], instructions?: string) =>
   createTestServer({

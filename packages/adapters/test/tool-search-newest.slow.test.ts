@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import type OpenAI from "openai";
 import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { beforeAll, expect, test } from "vitest";
-import { checkSnippets } from "../docs/check-snippets.js";
+import { checkSnippets } from "../../../test/docs/check-snippets.js";
 import { startSearchDouble } from "./tool-search-double.js";
 import { openWorkshop } from "./workshop.js";
 
@@ -14,7 +14,7 @@ const OPENAI_VERSION = "7.53.0";
 interface Tools {
   fetchTool(folder: string, name: string, version: string): Promise<string>;
 }
-const { fetchTool } = (await import("../../scripts/fetch-tool.mjs" as string)) as Tools;
+const { fetchTool } = (await import("../../../scripts/fetch-tool.mjs" as string)) as Tools;
 
 let home = "";
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** Checks requests with deferred tools against the rules of OpenAI's and Anthropic's tool search. Each check returns its violations. */
 import { isDeepStrictEqual } from "node:util";
-import { requestRefusals, type SentTool } from "../support/provider-refusals.js";
+import { requestRefusals, type SentTool } from "../../../test/support/provider-refusals.js";
 import type { RequestBody } from "./model-double.js";
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;

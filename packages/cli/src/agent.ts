@@ -1,17 +1,28 @@
 /** The agent of `toolport run` and the demo: the loop, the choice of a model from options and variables, and the two APIs of models. */
 
-import { runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
-import { type OpenAIToolMessage, runOpenAIToolCalls, toOpenAITools } from "../adapters/openai/index.js";
-import type { ToolSource } from "../adapters/tool-source.js";
-import { fromSystemError } from "../errors/foreign-error.js";
-import { AuthError, ConfigError, ConnectionError, ToolportError } from "../errors/toolport-error.js";
-import { systemFetch } from "../transports/create-transport.js";
-import { parseRetryAfter } from "../transports/http/network/http-errors.js";
-import { parseJson, toRecord } from "../util/json.js";
-import { redactText } from "../util/redact-text.js";
-import { canParseUrl } from "../util/text.js";
-import { sleep } from "../util/timers.js";
-import { USER_AGENT } from "../util/version.js";
+import {
+  type OpenAIToolMessage,
+  runAnthropicToolCalls,
+  runOpenAIToolCalls,
+  type ToolSource,
+  toAnthropicTools,
+  toOpenAITools,
+} from "@toolport/adapters/internal";
+import {
+  AuthError,
+  ConfigError,
+  ConnectionError,
+  canParseUrl,
+  fromSystemError,
+  parseJson,
+  redactText,
+  sleep,
+  ToolportError,
+  toRecord,
+  USER_AGENT,
+} from "@toolport/base";
+import { systemFetch } from "@toolport/core/internal";
+import { parseRetryAfter } from "@toolport/http";
 
 /** A tool call that the model requests. */
 interface RequestedCall {

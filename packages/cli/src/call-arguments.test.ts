@@ -1,5 +1,5 @@
+import { splitWords } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { splitWords } from "../util/shell-words.js";
 import { parseCallExpression, readArguments } from "./call-arguments.js";
 
 describe("parseCallExpression", () => {

@@ -1,8 +1,13 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
-import { type JsonSchema, resolveLocalRef } from "../schema/json-schema.js";
-import { isRecord, parseJson } from "../util/json.js";
-import { type LooseValue, readLooseValues } from "../util/loose-values.js";
-import { suggest } from "../util/suggest.js";
+import {
+  isRecord,
+  type JsonSchema,
+  type LooseValue,
+  parseJson,
+  readLooseValues,
+  suggest,
+} from "@toolport/base";
+import { resolveLocalRef } from "@toolport/schemas/internal";
 import type { CommandContext, NamedArgument } from "./command.js";
 import { type CliError, usageError } from "./errors.js";
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { toContentParts } from "@toolport/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { toContentParts } from "../content/content-part.js";
 import { safeName, saveBytes } from "./call-result.js";
 
 let folder = "";

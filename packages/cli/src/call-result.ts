@@ -1,10 +1,9 @@
 /** Prints the result of a call and saves its binary parts. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { shellWord } from "../util/shell-words.js";
+import { shellWord, type ToolInfo } from "@toolport/base";
+import { type ContentPart, type ToolResult, toContentParts } from "@toolport/core";
+import { partNote } from "@toolport/core/internal";
 import type { CommandContext } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 import { plainLine } from "./plain-text.js";

@@ -1,5 +1,5 @@
 /** What the rows of commands are made of: options, arguments, and the help that is generated from them. */
-import { formatPairs } from "../util/format-table.js";
+import { formatPairs } from "@toolport/base";
 import type { CommandSpec, OptionSpec, OptionSpecs, PositionalSpec } from "./command.js";
 
 /** An option without a value. */

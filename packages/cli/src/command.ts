@@ -1,15 +1,10 @@
 /** A command: its row in the table of `commands.ts`, its parsed command line, and what it works with when it runs. */
 import type { Readable, Writable } from "node:stream";
-import type { ServerEntry } from "../config/server-entry.js";
-import type { ConfigIssue } from "../errors/toolport-error.js";
-import type { CallToolOptions } from "../execution/tool-call.js";
-import type { ConfigSource } from "../node/config-locations.js";
-import type { LoadedConfig } from "../node/load-config.js";
-import type { WrittenServer } from "../node/read-servers.js";
-import type { ToolportOptions } from "../port/options.js";
-import type { Store } from "../state/store.js";
-import type { Toolport } from "../toolport.js";
-import type { TableColumn } from "../util/format-table.js";
+import type { ConfigIssue, TableColumn } from "@toolport/base";
+import type { LoadedConfig } from "@toolport/config";
+import type { ConfigSource, WrittenServer } from "@toolport/config/internal";
+import type { CallToolOptions, ServerEntry, Toolport, ToolportOptions } from "@toolport/core";
+import type { Store } from "@toolport/stores";
 import type { CliError } from "./errors.js";
 import type { Colour, Paint } from "./plain-text.js";
 

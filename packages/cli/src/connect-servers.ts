@@ -1,6 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
-import { withheldError } from "../catalog/safety/examine-lists.js";
-import { createToolport } from "../create-toolport.js";
+
 import {
   AuthError,
   type CatalogError,
@@ -8,18 +7,17 @@ import {
   type ConfigIssue,
   ConnectionError,
   type ConnectionErrorCode,
+  isRecord,
+  mapConcurrently,
+  shellWord,
+  suggest,
   ToolCallError,
-} from "../errors/toolport-error.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { textsIn } from "../node/expand-entry.js";
-import { hasVariables } from "../node/expand-variables.js";
-import type { LoadedConfig } from "../node/load-config.js";
-import type { ToolportOptions } from "../port/options.js";
-import type { ServerReport } from "../port/report.js";
-import { mapConcurrently } from "../util/concurrency.js";
-import { isRecord } from "../util/json.js";
-import { shellWord } from "../util/shell-words.js";
-import { suggest } from "../util/suggest.js";
+  type ToolInfo,
+} from "@toolport/base";
+import type { LoadedConfig } from "@toolport/config";
+import { hasVariables, textsIn } from "@toolport/config/internal";
+import { createToolport, type ServerReport, type ToolportOptions } from "@toolport/core";
+import { withheldError } from "@toolport/core/internal";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
 import { CliError, configurationError, EXIT, errorDocument, exitCodeOf } from "./errors.js";
 import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";

@@ -1,6 +1,6 @@
 /** Creates the context of a command from its options and the streams of the process. */
 
-import { formatTable, type TableColumn } from "../util/format-table.js";
+import { formatTable, type TableColumn } from "@toolport/base";
 import type {
   CommandContext,
   CommandOutput,

@@ -1,4 +1,3 @@
-import { describe, expect, test } from "vitest";
 import {
   AuthError,
   CatalogError,
@@ -7,7 +6,8 @@ import {
   StateError,
   ToolCallError,
   ToolportError,
-} from "../errors/toolport-error.js";
+} from "@toolport/base";
+import { describe, expect, test } from "vitest";
 import { CliError, errorDocument, formatError } from "./errors.js";
 
 const plain = { isVerbose: false, paint: (_colour: string, text: string) => text };

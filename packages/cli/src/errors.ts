@@ -4,14 +4,14 @@ import {
   CatalogError,
   ConfigError,
   ConnectionError,
+  redactText,
   SuspensionError,
+  shellWord,
   ToolCallError,
   type ToolCallErrorCode,
   ToolportError,
   toSentence,
-} from "../errors/toolport-error.js";
-import { redactText } from "../util/redact-text.js";
-import { shellWord } from "../util/shell-words.js";
+} from "@toolport/base";
 import { indented, type Paint, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
 type ErrorDetails = Partial<Pick<CliError, "code" | "exitCode" | "server" | "tool" | "issues">>;

@@ -5,29 +5,36 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { parseJsonConfig, valueAt } from "../config/parse-json-config.js";
-import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
-import { findConfigs, ownConfigFile, surroundingsOf } from "../node/config-locations.js";
-import { type CommandDescription, describeCommand, describeWritten } from "../node/describe-command.js";
-import { dialectOf } from "../node/dialects/dialects.js";
-import { checkWritten, filesOf, writtenForm } from "../node/expand-server.js";
-import type { ConfigInput } from "../node/expand-variables.js";
+import { ConfigError, type ConfigIssue, hideCredentials, isRecord, shellWord, suggest } from "@toolport/base";
+import { parseJsonConfig, valueAt } from "@toolport/base/json-config";
 import {
+  type CommandDescription,
+  type ConfigInput,
+  type ConfiguredServer,
+  describeCommand,
+  findConfigs,
+  type LoadConfigOptions,
+  ownConfigFile,
+  type Trust,
+  TrustRecords,
+} from "@toolport/config";
+import {
+  checkWritten,
+  describeWritten,
+  dialectOf,
   effectiveServers,
   expandConfig,
-  type LoadConfigOptions,
+  filesOf,
   type ReadConfig,
   readConfig,
-} from "../node/load-config.js";
-import { readDocument } from "../node/read-document.js";
-import { readServers, type WrittenServer } from "../node/read-servers.js";
-import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
-import type { Store } from "../state/store.js";
-import { isRecord } from "../util/json.js";
-import { hideCredentials } from "../util/redact-text.js";
-import { shellWord } from "../util/shell-words.js";
-import { suggest } from "../util/suggest.js";
+  readDocument,
+  readServers,
+  surroundingsOf,
+  type WrittenServer,
+  writtenForm,
+} from "@toolport/config/internal";
+import type { ServerEntry } from "@toolport/core";
+import type { Store } from "@toolport/stores";
 import {
   type CommandContext,
   type LoadedServers,

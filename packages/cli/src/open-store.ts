@@ -2,12 +2,9 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { StateError } from "../errors/toolport-error.js";
-import { memoryStore } from "../state/memory-store.js";
-import type { Store } from "../state/store.js";
-import { fileStore } from "../state/stores/file/file-store.js";
-import { sqliteStore } from "../state/stores/sqlite/index.js";
-import { loadSqliteDriver } from "../state/stores/sqlite/open-database.js";
+import { StateError } from "@toolport/base";
+import { fileStore, loadSqliteDriver, memoryStore, type Store } from "@toolport/stores";
+import { sqliteStore } from "@toolport/stores/sqlite";
 import type { CommandContext, OpenedStore } from "./command.js";
 import { configurationError } from "./errors.js";
 
@@ -108,10 +105,10 @@ export async function openSharedStore(url: string): Promise<Store> {
   switch (scheme) {
     case "redis":
     case "rediss":
-      return (await import("../state/stores/redis/index.js")).redisStore(url);
+      return (await import("@toolport/stores/redis")).redisStore(url);
     case "postgres":
     case "postgresql":
-      return (await import("../state/stores/postgres/index.js")).postgresStore(url);
+      return (await import("@toolport/stores/postgres")).postgresStore(url);
     default:
       throw configurationError(
         "USAGE",

@@ -1,7 +1,6 @@
 /** Parses a command line, and runs the parsed command. Options and words may come in any order; errors suggest the closest known name. */
 import { parseArgs } from "node:util";
-import { shellWord } from "../util/shell-words.js";
-import { suggest } from "../util/suggest.js";
+import { shellWord, suggest } from "@toolport/base";
 import {
   type CommandSpec,
   hasTyped,

@@ -1,7 +1,7 @@
 /** Text for the terminal: escaped, on one line, coloured. */
 
 import { styleText } from "node:util";
-import { replaceHidden, visibleLine, visibleText } from "../util/visible-text.js";
+import { replaceHidden, visibleLine, visibleText } from "@toolport/base";
 
 /** Escapes invisible and control characters. Line breaks and tabs stay. */
 export const plainText = visibleText;

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import type { FormElicitation, FormSchema, UrlElicitation } from "../protocol/server-requests/elicitation.js";
+import type {
+  FormElicitation,
+  FormSchema,
+  UrlElicitation,
+} from "../../core/src/protocol/server-requests/elicitation.js";
 import type { CommandContext } from "./command.js";
 import { askForm, elicitOnTerminal } from "./questions.js";
 

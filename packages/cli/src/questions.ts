@@ -1,8 +1,8 @@
 /** Asks the user at the terminal: one question, a form of a server, and the lines of a shell. */
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
-import type { ToolportOptions } from "../port/options.js";
-import { completeForm, type ElicitationRequest } from "../protocol/server-requests/elicitation.js";
+import type { ElicitationRequest, ToolportOptions } from "@toolport/core";
+import { completeForm } from "@toolport/core/internal";
 import type { CommandContext, Streams } from "./command.js";
 import { plainBlock } from "./plain-text.js";
 

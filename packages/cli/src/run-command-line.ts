@@ -1,6 +1,6 @@
 /** Runs a command line: takes arguments, streams and environment, returns the exit code. Loads the code of a command only to run it. */
 import type { Writable } from "node:stream";
-import { CLIENT_INFO } from "../util/version.js";
+import { CLIENT_INFO } from "@toolport/base";
 import type { CommandSpec, Invocation } from "./command.js";
 import { commandHelp, programHelp } from "./command-options.js";
 import { COMMANDS } from "./commands.js";

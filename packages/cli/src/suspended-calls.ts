@@ -1,12 +1,17 @@
 /** Calls that wait for a person: the options that make them, how they are read, shown and answered. */
-import { createToolport } from "../create-toolport.js";
-import { SuspensionError, ToolportError } from "../errors/toolport-error.js";
-import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
-import type { SuspendCallOptions } from "../execution/tool-call.js";
-import type { ToolportOptions } from "../port/options.js";
-import type { ElicitationAnswer, ElicitationRequest } from "../protocol/server-requests/elicitation.js";
-import type { Toolport } from "../toolport.js";
-import { shellWord } from "../util/shell-words.js";
+
+import { SuspensionError, shellWord, ToolportError } from "@toolport/base";
+import {
+  createToolport,
+  type ElicitationAnswer,
+  type ElicitationRequest,
+  type ResumeInput,
+  type SuspendCallOptions,
+  type Suspended,
+  type SuspendedForLogin,
+  type Toolport,
+  type ToolportOptions,
+} from "@toolport/core";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { CliError, EXIT, usageError } from "./errors.js";
 import { oneLine, plainLine } from "./plain-text.js";

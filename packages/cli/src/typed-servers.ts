@@ -1,8 +1,7 @@
 /** Servers that the user types instead of naming a configured one: a URL, `--stdio "command"` or `-- command`. */
 import { resolve } from "node:path";
-import { suggestServerName } from "../registry/to-server-config.js";
-import { shellWord, splitWords } from "../util/shell-words.js";
-import { canParseUrl } from "../util/text.js";
+import { canParseUrl, shellWord, splitWords } from "@toolport/base";
+import { suggestServerName } from "@toolport/registry/internal";
 import { type Invocation, isAddress, type TypedServers } from "./command.js";
 import { CliError, usageError } from "./errors.js";
 

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 
-const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/sdk-stdio.mjs", import.meta.url));
+const STDIO_SERVER = fileURLToPath(new URL("../../../test/fixtures/servers/sdk-stdio.mjs", import.meta.url));
 
 test("writes a command to ./toolport.json with --project, with consent, because the user typed it", async () => {
   using sandbox = createSandbox();

@@ -1,8 +1,8 @@
 /** `add`, `remove`, `enable` and `disable`: which files they change, and which input they reject. */
 import { stat } from "node:fs/promises";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { useProgram } from "../support/cli-sandbox.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 

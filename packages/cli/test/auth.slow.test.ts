@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { hasTerminal, openTerminal } from "../support/terminal.js";
-import { waitFor } from "../support/wait-for.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { hasTerminal, openTerminal } from "../../../test/support/terminal.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const createSandbox = useProgram();
 

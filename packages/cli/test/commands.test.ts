@@ -1,11 +1,10 @@
 /** The interface of each command for programs: data on stdout, messages on stderr, stable JSON, exit codes. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readRecording, type TestHttpServer } from "@toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TestHttpServer } from "../../src/testing/index.js";
-import { readRecording } from "../../src/testing/record-server.js";
-import { createCliServer, PIXEL } from "../fixtures/servers/cli-server.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import { createCliServer, PIXEL } from "../../../test/fixtures/servers/cli-server.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
 
 let bench: CommandLinePlace;
 let http: TestHttpServer;

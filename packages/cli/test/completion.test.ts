@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 
-const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const STDIO_SERVER = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 const run = promisify(execFile);
 const hasBash = spawnSync("bash", ["-c", "true"]).status === 0;
 

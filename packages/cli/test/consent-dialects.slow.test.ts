@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
-import { createCommandLinePlace } from "../support/command-line.js";
-import { startRecordingHttpServer } from "../support/recording-http-server.js";
-import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
+import { type CliSandbox, useProgram } from "../../../test/support/cli-sandbox.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
+import { startRecordingHttpServer } from "../../../test/support/recording-http-server.js";
+import { hasTerminal, openTerminal, type Terminal } from "../../../test/support/terminal.js";
 
 const createSandbox = useProgram();
 

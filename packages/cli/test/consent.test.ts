@@ -12,10 +12,10 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
-import { startRecordingHttpServer } from "../support/recording-http-server.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
+import { startRecordingHttpServer } from "../../../test/support/recording-http-server.js";
 
-const script = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const script = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 let place: CommandLinePlace;
 let started = "";
 beforeEach(() => {
@@ -101,7 +101,7 @@ describe("after consent", () => {
     expect(await statusOf()).toEqual(OK);
   });
 
-  // `src/node/trust-records.test.ts` covers more names.
+  // `packages/config/src/trust-records.test.ts` covers more names.
   test.each(["HOME", "PYTHONUSERBASE", "ANY_NAME_AT_ALL"])(
     "asks again after a new value of %s in the file, and starts nothing",
     async (name) => {

@@ -4,20 +4,20 @@ import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { startModelDouble } from "../adapters/model-double.js";
-import { useProgram } from "../support/cli-sandbox.js";
-import { ended } from "../support/command-line.js";
-import { startRecordingHttpServer } from "../support/recording-http-server.js";
-import { hasTerminal, openTerminal } from "../support/terminal.js";
-import { waitFor } from "../support/wait-for.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { ended } from "../../../test/support/command-line.js";
+import { startRecordingHttpServer } from "../../../test/support/recording-http-server.js";
+import { hasTerminal, openTerminal } from "../../../test/support/terminal.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { startModelDouble } from "../../adapters/test/model-double.js";
 
 const createSandbox = useProgram();
 
-const built = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const built = fileURLToPath(new URL("../../toolport/dist/cli/main.js", import.meta.url));
 /** The build creates the page. */
-const page = fileURLToPath(new URL("../../dist/console/page", import.meta.url));
+const page = fileURLToPath(new URL("../../toolport/dist/console/page", import.meta.url));
 
 async function copyPage(main: string): Promise<void> {
   if (main !== built) await cp(page, join(dirname(main), "../console/page"), { recursive: true });

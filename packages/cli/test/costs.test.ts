@@ -1,8 +1,9 @@
 /** What tools cost in tokens: `list`, `tools --cost`, the warnings of `doctor` and `run`, and `run --defer`. */
+
+import { createTestServer } from "@toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { startModelDouble } from "../adapters/model-double.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
+import { startModelDouble } from "../../adapters/test/model-double.js";
 
 interface Check {
   readonly check: string;

@@ -4,18 +4,18 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createTestServer } from "@toolport/testing";
 import { createToolport } from "toolport";
 import { sqliteStore } from "toolport/sqlite";
 import { expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { hasOpenssl, makeCertificates } from "../support/certificates.js";
-import { useProgram } from "../support/cli-sandbox.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { CALLBACK_URL } from "../support/oauth-callback-url.js";
-import { startHostileServer } from "../support/oauth-hostile-server.js";
-import { startRecordingHttpServer } from "../support/recording-http-server.js";
-import { startTlsFront } from "../support/tls-front.js";
+import { hasOpenssl, makeCertificates } from "../../../test/support/certificates.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { CALLBACK_URL } from "../../../test/support/oauth-callback-url.js";
+import { startHostileServer } from "../../../test/support/oauth-hostile-server.js";
+import { startRecordingHttpServer } from "../../../test/support/recording-http-server.js";
+import { startTlsFront } from "../../../test/support/tls-front.js";
 
 const createSandbox = useProgram();
 

@@ -1,8 +1,12 @@
 /** Escape sequences in results, descriptions, names, errors and log messages never reach the terminal. */
+
+import { createTestServer } from "@toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { ALL_SEQUENCES as ALL, UNSAFE_ON_TERMINAL as UNSAFE } from "../fixtures/prompt-attacks/corpus.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import {
+  ALL_SEQUENCES as ALL,
+  UNSAFE_ON_TERMINAL as UNSAFE,
+} from "../../../test/fixtures/prompt-attacks/corpus.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
 
 let place: CommandLinePlace;
 const server = createTestServer({

@@ -1,9 +1,9 @@
 /** `toolport exec`: programs from files and stdin, their output, errors and limits, and programs that wait for a person. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTestServer } from "@toolport/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
 
 const paid: unknown[] = [];
 const bank = createTestServer({

@@ -1,6 +1,6 @@
 /** `list` and `doctor` explain why a server exits at startup or never responds. */
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 

@@ -2,14 +2,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { memoryStore } from "@toolport/stores";
+import { createTestServer } from "@toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { forgetInputs, readSavedInput, saveInput } from "../../src/cli/load-servers.js";
-import { openStore } from "../../src/cli/open-store.js";
-import { memoryStore } from "../../src/state/memory-store.js";
-import { createTestServer } from "../../src/testing/index.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
+import { forgetInputs, readSavedInput, saveInput } from "../src/load-servers.js";
+import { openStore } from "../src/open-store.js";
 
-const lean = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const lean = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 const LONG_NAME = `read_${"very_".repeat(12)}long`;
 const server = createTestServer({
   tools: {

@@ -2,8 +2,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { JsonRpcFailure, type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { type CommandLinePlace, createCommandLinePlace, type RunOptions } from "../support/command-line.js";
+import {
+  JsonRpcFailure,
+  type JsonRpcServer,
+  startJsonRpcServer,
+} from "../../../test/fixtures/servers/http-json-rpc.js";
+import {
+  type CommandLinePlace,
+  createCommandLinePlace,
+  type RunOptions,
+} from "../../../test/support/command-line.js";
 
 /** One character of every kind: zero width, soft hyphen, filler, variation selectors, tag, direction, control, separators. */
 const HIDDEN =

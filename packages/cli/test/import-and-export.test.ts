@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 

@@ -3,11 +3,11 @@ import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable, Writable } from "node:stream";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { runCommandLine } from "../../src/cli/run-command-line.js";
-import { createTestServer } from "../../src/testing/index.js";
-import { createCommandLinePlace } from "../support/command-line.js";
-import { waitFor } from "../support/wait-for.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { runCommandLine } from "../src/run-command-line.js";
 
 /** The timeout of the silent server. The test ends long before. */
 const TIMEOUT_MS = 600_000;

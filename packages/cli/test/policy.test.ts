@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createCommandLinePlace } from "../support/command-line.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
 
 const RULES = `{
   "default": "deny",

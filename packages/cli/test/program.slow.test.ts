@@ -3,14 +3,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { CLIENT_INFO } from "@toolport/base";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CLIENT_INFO } from "../../src/util/version.js";
-import { type CommandLineBench, createCommandLineBench, ended } from "../support/command-line.js";
-import { isAlive, waitForExit } from "../support/processes.js";
-import { waitFor } from "../support/wait-for.js";
+import { type CommandLineBench, createCommandLineBench, ended } from "../../../test/support/command-line.js";
+import { isAlive, waitForExit } from "../../../test/support/processes.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
-const script = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
-const hook = (name: string) => new URL(`../fixtures/hosts/${name}.mjs`, import.meta.url).href;
+const script = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
+const hook = (name: string) => new URL(`../../../test/fixtures/hosts/${name}.mjs`, import.meta.url).href;
 let bench: CommandLineBench;
 let pids = "";
 beforeAll(async () => {

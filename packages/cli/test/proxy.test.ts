@@ -1,9 +1,9 @@
 /** The command line behind a proxy: consent to a proxy in a project file, and checks of `doctor`. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { startFaultServer } from "../fixtures/servers/fault-http.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
-import { useProxyVariables } from "../support/environment.js";
-import { type NameProxy, startNameProxy } from "../support/name-proxy.js";
+import { startFaultServer } from "../../../test/fixtures/servers/fault-http.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
+import { useProxyVariables } from "../../../test/support/environment.js";
+import { type NameProxy, startNameProxy } from "../../../test/support/name-proxy.js";
 
 let place: CommandLinePlace;
 let proxy: NameProxy;

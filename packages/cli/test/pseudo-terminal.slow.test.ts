@@ -1,14 +1,14 @@
 /** The command line in a pseudo-terminal: the shell, Ctrl-C, secrets, questions of servers, narrow terminals. */
 import { fileURLToPath } from "node:url";
+import { createTestServer } from "@toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
-import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
-import { waitFor } from "../support/wait-for.js";
+import { type CliSandbox, useProgram } from "../../../test/support/cli-sandbox.js";
+import { hasTerminal, openTerminal, type Terminal } from "../../../test/support/terminal.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const createSandbox = useProgram();
 
-const lean = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const lean = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 const DESCRIPTION = "Asks for a name and a number, and repeats both of them in a sentence of its own";
 const server = createTestServer({
   era: "legacy",

@@ -1,7 +1,7 @@
 /** `search` and `add --from-registry` against a local registry. */
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
-import { startRegistryServer } from "../support/registry-server.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { startRegistryServer } from "../../../test/support/registry-server.js";
 
 const createSandbox = useProgram();
 

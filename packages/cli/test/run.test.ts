@@ -1,9 +1,10 @@
 /** `run` with a local model double in both APIs. Calls that may change something need approval. */
+
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { type ScriptedTurn, startModelDouble } from "../adapters/model-double.js";
-import { useProgram } from "../support/cli-sandbox.js";
-import { hasTerminal, openTerminal } from "../support/terminal.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { hasTerminal, openTerminal } from "../../../test/support/terminal.js";
+import { type ScriptedTurn, startModelDouble } from "../../adapters/test/model-double.js";
 
 const createSandbox = useProgram();
 

@@ -1,8 +1,8 @@
 /** Questions in a real terminal: secrets are never echoed, other answers once. */
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
-import { startRegistryServer } from "../support/registry-server.js";
-import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { startRegistryServer } from "../../../test/support/registry-server.js";
+import { hasTerminal, openTerminal, type Terminal } from "../../../test/support/terminal.js";
 
 const createSandbox = useProgram();
 

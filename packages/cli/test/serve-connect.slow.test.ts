@@ -1,12 +1,12 @@
 /** `toolport serve --connect-client`: a user of the issuer connects an own account of a server on the pages of the gateway. */
 import { createToolport } from "toolport";
 import { expect, onTestFinished, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { freePort } from "../support/program-on-port.js";
-import { sendRaw } from "../support/raw-request.js";
-import { startServe } from "../support/served-program.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { freePort } from "../../../test/support/program-on-port.js";
+import { sendRaw } from "../../../test/support/raw-request.js";
+import { startServe } from "../../../test/support/served-program.js";
 
 const createSandbox = useProgram();
 const CALLBACK = "http://127.0.0.1:9/callback";

@@ -2,10 +2,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
-import { waitForExit } from "../support/processes.js";
-import { configureServers, notedPids, startServe, textOf } from "../support/served-program.js";
-import { waitFor } from "../support/wait-for.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { waitForExit } from "../../../test/support/processes.js";
+import { configureServers, notedPids, startServe, textOf } from "../../../test/support/served-program.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const createSandbox = useProgram();
 test("over HTTP every request needs the token of a private file, which no output shows", async () => {

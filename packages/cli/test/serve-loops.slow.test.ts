@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
-import { processTree, waitForExit } from "../support/processes.js";
-import { waitFor } from "../support/wait-for.js";
+import { type CliSandbox, useProgram } from "../../../test/support/cli-sandbox.js";
+import { processTree, waitForExit } from "../../../test/support/processes.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const createSandbox = useProgram();
-const lean = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const lean = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 
 /** Runs `toolport serve` inside another program. Notes how many of the processes in the file are alive when it starts. */
 const WRAPPER = `

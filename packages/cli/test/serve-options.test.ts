@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { createCommandLinePlace } from "../support/command-line.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
 
 const TOKEN = "a".repeat(32);
 

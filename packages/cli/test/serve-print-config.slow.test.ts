@@ -1,12 +1,12 @@
 /** `toolport serve --print-config`: our own readers read every output, and it starts or reaches a gateway. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { loadConfig } from "@toolport/config";
+import { createToolport, type ServerEntry } from "@toolport/core";
 import { expect, test } from "vitest";
-import { createToolport, type ServerEntry } from "../../src/index.js";
-import { loadConfig } from "../../src/node/index.js";
-import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
-import { createCommandLinePlace } from "../support/command-line.js";
-import { configureServers, startServe } from "../support/served-program.js";
+import { type CliSandbox, useProgram } from "../../../test/support/cli-sandbox.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
+import { configureServers, startServe } from "../../../test/support/served-program.js";
 
 const createSandbox = useProgram();
 

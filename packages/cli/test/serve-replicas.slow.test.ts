@@ -1,13 +1,13 @@
 /** Three `toolport serve` behind a balancer without sticky sessions, over Redis and over PostgreSQL; one is killed. */
 import { randomBytes } from "node:crypto";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { useProgram } from "../support/cli-sandbox.js";
-import { startBalancer } from "../support/nginx-service.js";
-import { startPostgres, withoutPostgres } from "../support/postgres-service.js";
-import { startRedis, withoutRedis } from "../support/redis-service.js";
-import { startServe, textOf } from "../support/served-program.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { startBalancer } from "../../../test/support/nginx-service.js";
+import { startPostgres, withoutPostgres } from "../../../test/support/postgres-service.js";
+import { startRedis, withoutRedis } from "../../../test/support/redis-service.js";
+import { startServe, textOf } from "../../../test/support/served-program.js";
 
 const createSandbox = useProgram();
 const ROUNDS = 8;

@@ -4,13 +4,13 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createTestServer } from "../../src/testing/index.js";
-import { useProgram } from "../support/cli-sandbox.js";
-import { createCommandLinePlace } from "../support/command-line.js";
-import { waitForExit } from "../support/processes.js";
-import { configureServers, notedPids, textOf } from "../support/served-program.js";
-import { waitFor } from "../support/wait-for.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
+import { waitForExit } from "../../../test/support/processes.js";
+import { configureServers, notedPids, textOf } from "../../../test/support/served-program.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 const createSandbox = useProgram();
 test("serves one client over stdio, with the protocol alone on stdout, and leaves no process when it goes", async () => {

@@ -3,15 +3,17 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { useProgram } from "../support/cli-sandbox.js";
+import { useProgram } from "../../../test/support/cli-sandbox.js";
 
 const createSandbox = useProgram();
 
 /** A Node without SQLite. */
 const WITHOUT_SQLITE = {
-  env: { NODE_OPTIONS: `--import ${new URL("../fixtures/hosts/no-sqlite.mjs", import.meta.url).href}` },
+  env: {
+    NODE_OPTIONS: `--import ${new URL("../../../test/fixtures/hosts/no-sqlite.mjs", import.meta.url).href}`,
+  },
 };
-const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/sdk-stdio.mjs", import.meta.url));
+const STDIO_SERVER = fileURLToPath(new URL("../../../test/fixtures/servers/sdk-stdio.mjs", import.meta.url));
 
 interface StateList {
   path: string;

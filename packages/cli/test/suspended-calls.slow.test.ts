@@ -2,12 +2,12 @@
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
-import { waitFor } from "../support/wait-for.js";
-import { type BookingServer, createBookingServer, seatForm } from "../suspend/booking-server.js";
+import { type CliSandbox, useProgram } from "../../../test/support/cli-sandbox.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { hasTerminal, openTerminal, type Terminal } from "../../../test/support/terminal.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { type BookingServer, createBookingServer, seatForm } from "../../../test/suspend/booking-server.js";
 
 const createSandbox = useProgram();
 const SEAT = JSON.stringify({ seat: { action: "accept", content: { seat: "12A" } } });

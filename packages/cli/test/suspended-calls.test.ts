@@ -2,8 +2,12 @@
 import { inputRequired, ProtocolError } from "@modelcontextprotocol/server";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type CommandLinePlace, createCommandLinePlace, type Ended } from "../support/command-line.js";
-import { type BookingServer, createBookingServer, seatForm } from "../suspend/booking-server.js";
+import {
+  type CommandLinePlace,
+  createCommandLinePlace,
+  type Ended,
+} from "../../../test/support/command-line.js";
+import { type BookingServer, createBookingServer, seatForm } from "../../../test/suspend/booking-server.js";
 
 interface Waiting {
   readonly token: string;

@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createCliServer, PIXEL } from "../fixtures/servers/cli-server.js";
-import { type CommandLineBench, createCommandLineBench } from "../support/command-line.js";
-import { waitFor } from "../support/wait-for.js";
+import { createCliServer, PIXEL } from "../../../test/fixtures/servers/cli-server.js";
+import { type CommandLineBench, createCommandLineBench } from "../../../test/support/command-line.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 
 /** `script` of util-linux runs a program in a pseudo-terminal. */
 const hasScript = ((): boolean => {
@@ -16,7 +16,7 @@ const hasScript = ((): boolean => {
     return false;
   }
 })();
-const lean = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const lean = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 
 describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () => {
   let bench: CommandLineBench;

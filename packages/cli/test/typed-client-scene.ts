@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { createCliServer } from "../fixtures/servers/cli-server.js";
-import { createCommandLinePlace } from "../support/command-line.js";
+import { createCliServer } from "../../../test/fixtures/servers/cli-server.js";
+import { createCommandLinePlace } from "../../../test/support/command-line.js";
 
 export const USE = `
 export async function use(toolport: Toolport): Promise<number> {

@@ -1,6 +1,6 @@
 /** `toolport types`: the generated file compiles in strict mode, and its client calls a real tool. */
 import { expect, test } from "vitest";
-import { checkSnippets } from "../docs/check-snippets.js";
+import { checkSnippets } from "../../../test/docs/check-snippets.js";
 import { USE, withTypedClient } from "./typed-client-scene.js";
 
 const MISUSE = `

@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createCliServer } from "../fixtures/servers/cli-server.js";
-import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
+import { createCliServer } from "../../../test/fixtures/servers/cli-server.js";
+import { type CommandLinePlace, createCommandLinePlace } from "../../../test/support/command-line.js";
 
-const lean = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const lean = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 const server = createCliServer();
 const stdio = `${process.execPath} ${lean}`;
 let bench: CommandLinePlace;

@@ -1,9 +1,15 @@
 /** The public interface of code mode: the model writes a program, and the program calls the tools. */
-import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendCallOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { ToolsOptions } from "../toolport.js";
+
+import type { ToolInfo } from "@toolport/base";
+import type {
+  CallToolOptions,
+  ResumeInput,
+  ResumeOptions,
+  SuspendCallOptions,
+  Suspended,
+  ToolResult,
+  ToolsOptions,
+} from "@toolport/core";
 import type { CodeExecutor } from "./code-executor.js";
 
 /** What one program may use. */

@@ -1,13 +1,17 @@
 /** Creates a code mode: programs of a model that call the tools of one user's port. */
-import { ConfigError, type ConfigIssue, ConnectionError } from "../errors/toolport-error.js";
-import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
-import { isForModel } from "../model/tool-info.js";
-import { givePort, portOf } from "../port/port-access.js";
-import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
-import type { Toolport, ToolsOptions } from "../toolport.js";
-import { loadOnce } from "../util/concurrency.js";
-import { suggest } from "../util/suggest.js";
-import { VERSION } from "../util/version.js";
+import {
+  ConfigError,
+  type ConfigIssue,
+  ConnectionError,
+  createTelemetry,
+  isForModel,
+  loadOnce,
+  suggest,
+  type ToolSpanFacts,
+  VERSION,
+} from "@toolport/base";
+import type { ResumeInput, ResumeOptions, Toolport, ToolsOptions } from "@toolport/core";
+import { givePort, portOf } from "@toolport/core/internal";
 import type { CodeExecutor } from "./code-executor.js";
 import type { CodeLimits, CodeMode, CodeModeOptions, CodeOutcome, ExecuteOptions } from "./code-mode.js";
 import { createToolSource, EXECUTE_NAME } from "./model-tools.js";

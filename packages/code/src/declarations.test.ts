@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { estimateTokens, type ToolInfo } from "@toolport/base";
 import { beforeAll, describe, expect, test } from "vitest";
-import { checkSnippets } from "../../test/docs/check-snippets.js";
-import { collectedTools } from "../../test/support/definitions.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { estimateTokens } from "../util/text.js";
+import { checkSnippets } from "../../../test/docs/check-snippets.js";
+import { collectedTools } from "../../../test/support/definitions.js";
 import { createProgramApi, declareTools } from "./program-api.js";
 
 const tool = (sourceName: string, more: Partial<ToolInfo> = {}): ToolInfo => ({
@@ -17,7 +16,7 @@ const tool = (sourceName: string, more: Partial<ToolInfo> = {}): ToolInfo => ({
 const declare = (...tools: ToolInfo[]) => declareTools(createProgramApi(tools));
 
 /** 695 tools of 47 servers, without descriptions, some with output schemas. */
-const schemaFolder = new URL("../../test/fixtures/schemas/", import.meta.url);
+const schemaFolder = new URL("../../../test/fixtures/schemas/", import.meta.url);
 const schemaTools = readdirSync(schemaFolder).flatMap((file) => {
   const server = file.replace(/\.json$/, "");
   const { tools } = JSON.parse(readFileSync(new URL(file, schemaFolder), "utf8")) as { tools: ToolInfo[] };

@@ -1,6 +1,5 @@
 /** The message for the model that wrote a program which failed: what happened, where, what exists instead, what had run. */
-import { suggest } from "../util/suggest.js";
-import { visibleLine } from "../util/visible-text.js";
+import { suggest, visibleLine } from "@toolport/base";
 import type { EndError } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode } from "./code-mode.js";
 

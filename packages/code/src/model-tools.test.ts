@@ -1,7 +1,6 @@
+import { estimateTokens, type ToolInfo } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { collectedTools } from "../../test/support/definitions.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { estimateTokens } from "../util/text.js";
+import { collectedTools } from "../../../test/support/definitions.js";
 import type { CodeCall } from "./code-mode.js";
 import { describeTools, modelTools, readProgram, toModelResult } from "./model-tools.js";
 import { createProgramApi } from "./program-api.js";

@@ -1,16 +1,16 @@
 /** The side of a code mode that models and adapters see: `search` and `execute` as tools that can be listed and called, and the results that a model reads. */
 
-import { compileFilter } from "../catalog/filters/filters.js";
-import { readSearchArguments } from "../catalog/search/deferred-tools.js";
-import { CatalogError } from "../errors/toolport-error.js";
-import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendCallOptions } from "../execution/tool-call.js";
-import { type ToolResult, toToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { toOwnInfo } from "../port/own-tools/own-tools.js";
-import type { Toolport, ToolsOptions } from "../toolport.js";
-import { READ_ARTIFACT_NAME } from "../util/outline/cut-note.js";
-import { estimateTokens } from "../util/text.js";
+import { CatalogError, estimateTokens, READ_ARTIFACT_NAME, type ToolInfo } from "@toolport/base";
+import {
+  type CallToolOptions,
+  isSuspended,
+  type SuspendCallOptions,
+  type Suspended,
+  type Toolport,
+  type ToolResult,
+  type ToolsOptions,
+} from "@toolport/core";
+import { compileFilter, readSearchArguments, toOwnInfo, toToolResult } from "@toolport/core/internal";
 import type {
   CodeCall,
   CodeFailure,

@@ -1,5 +1,5 @@
 /** Runtimes without worker threads. Chosen by the package's `#code-executor` conditions. */
-import { ConfigError } from "../errors/toolport-error.js";
+import { ConfigError } from "@toolport/base";
 
 export async function createExecutor(): Promise<never> {
   throw new ConfigError({

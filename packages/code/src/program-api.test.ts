@@ -1,6 +1,6 @@
+import type { ToolInfo } from "@toolport/base";
 import { expect, test } from "vitest";
-import { collectedTools } from "../../test/support/definitions.js";
-import type { ToolInfo } from "../model/tool-info.js";
+import { collectedTools } from "../../../test/support/definitions.js";
 import { createProgramApi } from "./program-api.js";
 
 const tool = (server: string, sourceName: string): ToolInfo => ({

@@ -3,11 +3,8 @@
  * tokens as possible: TypeScript with one line a tool.
  */
 
-import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
-import { createTypeWriter, memberName, NameSet, type TypeStyle, wordsOf } from "../schema/typescript.js";
-import { pushTo } from "../util/collections.js";
-import { cutText } from "../util/text.js";
-import { sanitiseText } from "../util/visible-text.js";
+import { cutText, type JsonSchema, pushTo, sanitiseText, type ToolInfo } from "@toolport/base";
+import { createTypeWriter, memberName, NameSet, type TypeStyle, wordsOf } from "@toolport/schemas/internal";
 
 /** A tool and its name in programs. */
 interface ProgramTool {

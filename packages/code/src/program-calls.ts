@@ -1,12 +1,14 @@
 /** The calls of one program: makes them through the port of the user, within limits, records the outcome of each, and gives the program a value or an error. */
 
-import { partNote, toContentParts } from "../content/content-part.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
-import type { CallToolOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { parseJson, toRecord } from "../util/json.js";
+import { parseJson, type ToolInfo, ToolportError, toRecord } from "@toolport/base";
+import {
+  type CallToolOptions,
+  isSuspended,
+  type Suspended,
+  type ToolResult,
+  toContentParts,
+} from "@toolport/core";
+import { partNote } from "@toolport/core/internal";
 import type { ProgramAnswer, ProgramCall } from "./code-executor.js";
 import type { CodeCall } from "./code-mode.js";
 

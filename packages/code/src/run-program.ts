@@ -1,10 +1,6 @@
 /** One run of a program: connects the executor to the calls of the user's port, ends both within the limits, and lets the console watch. */
-import { SuspensionError } from "../errors/toolport-error.js";
-import type { Suspended } from "../execution/suspend/suspension.js";
-import type { CallToolOptions } from "../execution/tool-call.js";
-import type { Toolport } from "../toolport.js";
-import { OrderedCallback } from "../util/callbacks.js";
-import { onSharedAbort, timerMs } from "../util/timers.js";
+import { OrderedCallback, onSharedAbort, SuspensionError, timerMs } from "@toolport/base";
+import type { CallToolOptions, Suspended, Toolport } from "@toolport/core";
 import type { CodeExecutor, ProgramCall, ProgramEnd } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode, CodeLimits, CodeOutcome } from "./code-mode.js";
 import { describeFailure, type Failure, realPosition } from "./describe-failure.js";

@@ -7,8 +7,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
-import { ConfigError } from "../errors/toolport-error.js";
-import { timerMs } from "../util/timers.js";
+import { ConfigError, timerMs } from "@toolport/base";
 import {
   type CodeExecutor,
   type CodeProgram,

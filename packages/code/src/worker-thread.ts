@@ -7,7 +7,7 @@
  * for a while has no such jobs.
  */
 import { Worker } from "node:worker_threads";
-import { afterNextPoll, timerMs } from "../util/timers.js";
+import { afterNextPoll, timerMs } from "@toolport/base";
 import {
   type CompiledWasm,
   type FromWorker,
@@ -111,7 +111,7 @@ export function atDeadline(thread: RestingThread, ms: number, callback: () => vo
 
 /** Tests run from the sources, but a worker needs JavaScript. */
 const WORKER_PROGRAM = new URL(
-  import.meta.url.endsWith(".ts") ? "../../dist/code/worker/main.js" : "./worker/main.js",
+  import.meta.url.endsWith(".ts") ? "../../toolport/dist/code/worker/main.js" : "./worker/main.js",
   import.meta.url,
 );
 

@@ -3,9 +3,9 @@ import { createToolport, type Toolport } from "toolport";
 import { type CodeMode, type CodeModeOptions, createCodeMode } from "toolport/code";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import type { CodeExecutor, ProgramRun } from "../../src/code/code-executor.js";
-import { loadExecutor } from "../../src/code/create-code-mode.js";
-import { watchThreads } from "../support/watch-threads.js";
+import { watchThreads } from "../../../test/support/watch-threads.js";
+import type { CodeExecutor, ProgramRun } from "../src/code-executor.js";
+import { loadExecutor } from "../src/create-code-mode.js";
 
 /** A tool whose calls wait until the test lets them go on. It returns `n`, or a text of `size`. */
 class Gate {

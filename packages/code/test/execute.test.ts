@@ -3,7 +3,7 @@ import { createToolport, type Toolport, type ToolportOptions } from "toolport";
 import { type CodeModeOptions, type CodeOutcome, createCodeMode } from "toolport/code";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { failure } from "../support/failure.js";
+import { failure } from "../../../test/support/failure.js";
 
 const number = { type: "number" };
 const PNG =

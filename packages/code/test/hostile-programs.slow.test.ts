@@ -3,7 +3,7 @@ import { createToolport } from "toolport";
 import { type CodeMode, createCodeMode } from "toolport/code";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { watchThreads } from "../support/watch-threads.js";
+import { watchThreads } from "../../../test/support/watch-threads.js";
 
 /** A value, or a pattern for the code of the error. */
 type Expected = { readonly value: unknown } | RegExp;

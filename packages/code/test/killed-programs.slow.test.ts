@@ -7,8 +7,8 @@ import { createToolport } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { failure } from "../support/failure.js";
-import { sqlite } from "../suspend/fault-stores.js";
+import { failure } from "../../../test/support/failure.js";
+import { sqlite } from "../../../test/suspend/fault-stores.js";
 
 const HOST = fileURLToPath(new URL("./program-host.mjs", import.meta.url));
 

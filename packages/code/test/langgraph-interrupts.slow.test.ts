@@ -4,8 +4,14 @@ import { createToolport, memoryStore, type Store, type ToolportOptions } from "t
 import { createCodeMode } from "toolport/code";
 import { toLangChainTools } from "toolport/langchain";
 import { describe, expect, test } from "vitest";
-import { createBookingServer } from "../suspend/booking-server.js";
-import { Conversation, createGraph, type GraphKind, type Script, seat } from "../suspend/langgraph-graphs.js";
+import { createBookingServer } from "../../../test/suspend/booking-server.js";
+import {
+  Conversation,
+  createGraph,
+  type GraphKind,
+  type Script,
+  seat,
+} from "../../../test/suspend/langgraph-graphs.js";
 
 const program = (code: string) => ({ name: "execute", args: { code } });
 

@@ -3,8 +3,8 @@
  * kill -9, and one of them is killed before its step is over: no effect happens twice. `TOOLPORT_LONG=1` kills at every point.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { GraphKind } from "../suspend/langgraph-graphs.js";
-import { eachOf, GraphProcesses, type GraphRun } from "../suspend/langgraph-processes.js";
+import type { GraphKind } from "../../../test/suspend/langgraph-graphs.js";
+import { eachOf, GraphProcesses, type GraphRun } from "../../../test/suspend/langgraph-processes.js";
 
 const isLong = process.env["TOOLPORT_LONG"] === "1";
 const PROGRAM = `

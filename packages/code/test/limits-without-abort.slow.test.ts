@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const HOST = fileURLToPath(new URL("limits-host.mjs", import.meta.url));
-const EXECUTOR = new URL("../../dist/code/worker-executor.js", import.meta.url).href;
+const EXECUTOR = new URL("../../toolport/dist/code/worker-executor.js", import.meta.url).href;
 /** `npm run test:long` starts 3,000 programs at once. */
 const AT_ONCE = process.env["TOOLPORT_LONG"] ? 3_000 : 60;
 

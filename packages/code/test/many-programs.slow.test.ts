@@ -3,8 +3,8 @@ import { createToolport } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { activeResources } from "../support/leaks.js";
-import { watchThreads } from "../support/watch-threads.js";
+import { activeResources } from "../../../test/support/leaks.js";
+import { watchThreads } from "../../../test/support/watch-threads.js";
 
 const KINDS = [
   "return await tools.s.add({ a: 1 })",

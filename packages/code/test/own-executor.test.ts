@@ -3,8 +3,8 @@ import { Worker } from "node:worker_threads";
 import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { readMarkdown } from "../docs/markdown.js";
-import { runSnippet } from "../docs/run-snippet.js";
+import { readMarkdown } from "../../../test/docs/markdown.js";
+import { runSnippet } from "../../../test/docs/run-snippet.js";
 
 /** Runs programs as they are: enough for this test, and no sandbox for programs of a model. */
 const SANDBOX = `

@@ -7,7 +7,7 @@
 import { writeSync } from "node:fs";
 import { createToolport, isSuspended } from "toolport";
 import { createCodeMode } from "toolport/code";
-import { openHostStore } from "../suspend/fault-host-stores.mjs";
+import { openHostStore } from "../../../test/suspend/fault-host-stores.mjs";
 
 const { store: place, url, source, stopAt, stopBefore, decision, waitAt = 0 } = JSON.parse(process.argv[2]);
 const say = (line) => writeSync(1, `${line}\n`);

@@ -1,7 +1,7 @@
 /** Programs that are continued from an image in a thread: their limits hold, and their ends are their own. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { CodeExecutor, CodeProgram, ProgramRun } from "../../src/code/code-executor.js";
-import { createExecutor } from "../../src/code/worker-executor.js";
+import type { CodeExecutor, CodeProgram, ProgramRun } from "../src/code-executor.js";
+import { createExecutor } from "../src/worker-executor.js";
 
 const limits = { calls: 100, cpuMs: 300, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
 const tools = { s: ["one", "two"] };

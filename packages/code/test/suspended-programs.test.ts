@@ -3,8 +3,8 @@ import { createToolport, isSuspended, memoryStore, type Store, type ToolportOpti
 import { type CodeMode, type CodeOutcome, type CodeSuspended, createCodeMode } from "toolport/code";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { failure } from "../support/failure.js";
-import { createBookingServer } from "../suspend/booking-server.js";
+import { failure } from "../../../test/support/failure.js";
+import { createBookingServer } from "../../../test/suspend/booking-server.js";
 
 const FIVE = `
   const rows = Array.from({ length: 1000 }, (_, index) => ({ index, at: Date.now() }));

@@ -4,7 +4,7 @@ import { createToolport, memoryStore } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { registerOpenTelemetry, type TestTelemetry } from "../support/open-telemetry.js";
+import { registerOpenTelemetry, type TestTelemetry } from "../../../test/support/open-telemetry.js";
 
 let otel: TestTelemetry;
 beforeEach(() => {

@@ -3,8 +3,8 @@ import { createToolport } from "toolport";
 import { type CodeMode, createCodeMode } from "toolport/code";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect, test } from "vitest";
-import { failure } from "../support/failure.js";
-import { type ThreadWatch, watchThreads } from "../support/watch-threads.js";
+import { failure } from "../../../test/support/failure.js";
+import { type ThreadWatch, watchThreads } from "../../../test/support/watch-threads.js";
 
 /** Native functions of the engine cannot be interrupted. */
 const NATIVE = "const half = 'a'.repeat(4e6); return (half + half).indexOf(half + 'b')";

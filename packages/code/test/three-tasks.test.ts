@@ -1,10 +1,11 @@
 /** A scripted model solves three tasks with direct calls and in code mode: the same answers, with fewer tokens in code mode. */
+
+import { estimateTokens } from "@toolport/base";
 import { createToolport } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/text.js";
 
 interface Solved {
   readonly answer: number;
@@ -13,7 +14,7 @@ interface Solved {
 }
 
 test("three tasks, the same answers, fewer tokens", async () => {
-  const { runTasks } = await import("../../scripts/context/code-tasks.mjs" as string);
+  const { runTasks } = await import("../../../scripts/context/code-tasks.mjs" as string);
   const library = { createToolport, createCodeMode, createTestServer, toOpenAITools, runOpenAIToolCalls };
   const { rows } = (await runTasks({ ...library, count: estimateTokens })) as {
     rows: { name: string; direct: Solved; program: Solved }[];

@@ -3,11 +3,8 @@
 import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { callbackPage } from "../auth/login-callback.js";
-import { readField } from "../errors/foreign-error.js";
-import { AuthError } from "../errors/toolport-error.js";
-import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
-import { withDeadline } from "../util/timers.js";
+import { AuthError, readField, withDeadline } from "@toolport/base";
+import { callbackPage, checkLoginPage } from "@toolport/core/internal";
 
 /** Options of `authorizeInBrowser()`. */
 export interface AuthorizeInBrowserOptions {

@@ -2,8 +2,8 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
-import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
-import type { ConfigIssue } from "../errors/toolport-error.js";
+import type { ConfigIssue } from "@toolport/base";
+import { type ConfigDocument, valueAt } from "@toolport/base/json-config";
 import type { DialectKind } from "./dialects/dialect.js";
 import type { Environment } from "./expand-variables.js";
 

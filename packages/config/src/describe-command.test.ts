@@ -1,7 +1,7 @@
+import type { ServerEntry } from "@toolport/core";
 import { describe, expect, it } from "vitest";
-import { nastyCommands as nasty } from "../../test/fixtures/nasty-commands.js";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
-import type { ServerEntry } from "../config/server-entry.js";
+import { nastyCommands as nasty } from "../../../test/fixtures/nasty-commands.js";
+import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { describeCommand } from "./index.js";
 
 describe("the text for consent", () => {

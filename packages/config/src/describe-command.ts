@@ -1,11 +1,8 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
 
-import { parseServerEntry } from "../config/parse-servers.js";
-import type { ServerConfig } from "../config/server-config.js";
-import type { ServerEntry } from "../config/server-entry.js";
-import { isRecord } from "../util/json.js";
-import { redactUrl } from "../util/redact-text.js";
-import { canParseUrl } from "../util/text.js";
+import { canParseUrl, isRecord, redactUrl } from "@toolport/base";
+import type { ServerEntry } from "@toolport/core";
+import { parseServerEntry, type ServerConfig } from "@toolport/core/internal";
 import {
   addressWarnings,
   type CommandRisk,

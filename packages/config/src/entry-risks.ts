@@ -1,5 +1,5 @@
 /** Finds risks in the commands, variables and URLs of server entries. The rules warn the user; they do not protect. */
-import type { ServerConfig } from "../config/server-config.js";
+import type { ServerConfig } from "@toolport/core/internal";
 
 export interface CommandRisk {
   /** `"danger"` can do harm at once; `"note"` is common, but good to know. */

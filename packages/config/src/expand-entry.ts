@@ -3,10 +3,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import util, { inspect } from "node:util";
-import type { ConfigPath } from "../config/option-table.js";
-import { isRecord } from "../util/json.js";
-import { redactUrl } from "../util/redact-text.js";
-import { resolveCommand, resolvePath } from "../util/text.js";
+import { type ConfigPath, isRecord, redactUrl, resolveCommand, resolvePath } from "@toolport/base";
 import type { DialectEntry } from "./dialects/dialect.js";
 import {
   type Environment,

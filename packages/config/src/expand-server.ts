@@ -1,9 +1,7 @@
 /** Expands and validates one server of a file. An invalid server does not affect the others. */
-import type { ConfigPath } from "../config/option-table.js";
-import { parseServerEntry } from "../config/parse-servers.js";
-import type { ServerConfig } from "../config/server-config.js";
-import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
+import { ConfigError, type ConfigIssue, type ConfigPath } from "@toolport/base";
+import type { ServerEntry } from "@toolport/core";
+import { parseServerEntry, type ServerConfig } from "@toolport/core/internal";
 import { addressWarnings } from "./entry-risks.js";
 import {
   type EntrySurroundings,

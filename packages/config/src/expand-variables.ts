@@ -1,5 +1,5 @@
 /** Expands variables in strings of configuration files, in the syntax of every supported program, and asks for VS Code's inputs. */
-import { isRecord } from "../util/json.js";
+import { isRecord } from "@toolport/base";
 
 /** The environment to look variables up in. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,7 @@
 /** Converts servers to the configuration format of another program. */
 
-import { parseServerEntry } from "../config/parse-servers.js";
-import type { ServerConfig } from "../config/server-config.js";
-import type { ServerEntry } from "../config/server-entry.js";
+import type { ServerEntry } from "@toolport/core";
+import { parseServerEntry, type ServerConfig } from "@toolport/core/internal";
 import { dockerArguments, type ProcessConfig } from "./describe-command.js";
 
 /** The supported programs. */

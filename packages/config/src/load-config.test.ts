@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ConfigError } from "@toolport/base";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { parseServers } from "../config/parse-servers.js";
-import { ConfigError } from "../errors/toolport-error.js";
+import { parseServers } from "../../core/src/config/parse-servers.js";
 import { loadConfig } from "./index.js";
 
 let directory: string;

@@ -1,11 +1,9 @@
 /** Loads servers from configuration files of Toolport and other programs. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ConfigIssues } from "../config/option-table.js";
-import { checkFallback } from "../config/parse-servers.js";
-import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
-import { isRecord } from "../util/json.js";
+import { ConfigError, type ConfigIssue, ConfigIssues, isRecord } from "@toolport/base";
+import type { ServerEntry } from "@toolport/core";
+import { checkFallback } from "@toolport/core/internal";
 import {
   type ConfigLocation,
   type ConfigScope,

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { waitFor } from "../../test/support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { openInBrowser } from "./authorize-in-browser.js";
 
 const path = process.env["PATH"];

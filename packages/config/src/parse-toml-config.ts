@@ -1,8 +1,8 @@
 /** Parses TOML and finds the lines of tables and keys, which the parser does not report. */
+
+import { type ConfigPath, isRecord } from "@toolport/base";
+import { type ConfigDocument, unreadable } from "@toolport/base/json-config";
 import { parse, TomlError } from "smol-toml";
-import type { ConfigPath } from "../config/option-table.js";
-import { type ConfigDocument, unreadable } from "../config/parse-json-config.js";
-import { isRecord } from "../util/json.js";
 
 const MAX_DEPTH = 64;
 

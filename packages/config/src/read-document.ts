@@ -2,10 +2,8 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
-import type { ConfigPath } from "../config/option-table.js";
-import { type ConfigDocument, parseJsonConfig, unreadable, valueAt } from "../config/parse-json-config.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import { isRecord } from "../util/json.js";
+import { ConfigError, type ConfigPath, isRecord } from "@toolport/base";
+import { type ConfigDocument, parseJsonConfig, unreadable, valueAt } from "@toolport/base/json-config";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
 import { DIALECT_KINDS, dialectOf, findClaudeProject } from "./dialects/dialects.js";
 

@@ -1,12 +1,16 @@
 /** Reads the servers of one file without expanding them. `expand-server.ts` does that after consent. */
 
 import { readFile, stat } from "node:fs/promises";
-import { type ConfigPath, formatPath } from "../config/option-table.js";
-import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
-import type { ConfigIssue } from "../errors/toolport-error.js";
-import { isRecord } from "../util/json.js";
-import { suggest } from "../util/suggest.js";
-import { resolveCommand, resolvePath } from "../util/text.js";
+import {
+  type ConfigIssue,
+  type ConfigPath,
+  formatPath,
+  isRecord,
+  resolveCommand,
+  resolvePath,
+  suggest,
+} from "@toolport/base";
+import { type ConfigDocument, valueAt } from "@toolport/base/json-config";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
 import { type Dialect, type DialectEntry, readEntry } from "./dialects/dialect.js";
 import { hideAll, hideValues, textsIn } from "./expand-entry.js";

@@ -2,14 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { ConfigError, type ConfigPath, isRecord, suggest } from "@toolport/base";
+import { parseJsonConfig, valueAt } from "@toolport/base/json-config";
+import type { ServerEntry } from "@toolport/core";
+import { parseServerEntry } from "@toolport/core/internal";
 import { applyEdits, type FormattingOptions, modify } from "jsonc-parser";
-import type { ConfigPath } from "../config/option-table.js";
-import { parseJsonConfig, valueAt } from "../config/parse-json-config.js";
-import { parseServerEntry } from "../config/parse-servers.js";
-import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import { isRecord } from "../util/json.js";
-import { suggest } from "../util/suggest.js";
 import { placeOf, surroundingsOf } from "./config-locations.js";
 import { hasVariables } from "./expand-variables.js";
 

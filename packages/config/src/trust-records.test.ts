@@ -1,6 +1,6 @@
+import type { ServerEntry } from "@toolport/core";
+import { memoryStore } from "@toolport/stores";
 import { describe, expect, it, test } from "vitest";
-import type { ServerEntry } from "../config/server-entry.js";
-import { memoryStore } from "../state/memory-store.js";
 import { configFingerprint, TrustRecords } from "./index.js";
 
 const entry = {

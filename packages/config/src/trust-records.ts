@@ -1,8 +1,8 @@
 /** Stores the user's consent to servers of configuration files. */
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import type { Store } from "../state/store.js";
-import { isRecord } from "../util/json.js";
+import { isRecord } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 
 /** A server in a configuration file. */
 export interface ConfiguredServer {

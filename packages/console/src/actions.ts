@@ -1,17 +1,17 @@
 /** Actions that the page can request, by name. Each calls a method of the port. */
 
 import { randomUUID } from "node:crypto";
-import { CatalogError } from "../errors/toolport-error.js";
-import type { ResumeInput } from "../execution/suspend/suspension.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { ServerReport } from "../port/report.js";
-import type { Progress } from "../protocol/pending-request.js";
-import type { Store } from "../state/store.js";
-import type { Toolport } from "../toolport.js";
-import type { Fields } from "../util/json.js";
-import { hideCredentials } from "../util/redact-text.js";
-import { didYouMean, suggest } from "../util/suggest.js";
-import { canParseUrl } from "../util/text.js";
+import {
+  CatalogError,
+  canParseUrl,
+  didYouMean,
+  type Fields,
+  hideCredentials,
+  suggest,
+  type ToolInfo,
+} from "@toolport/base";
+import type { Progress, ResumeInput, ServerReport, Toolport } from "@toolport/core";
+import type { Store } from "@toolport/stores";
 import type { ConsoleApps } from "./console-apps.js";
 import type { LoginCallbacks } from "./login-callbacks.js";
 import { toProgressView } from "./logs.js";

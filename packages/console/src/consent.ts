@@ -1,6 +1,5 @@
 /** Requires that the user sees and confirms a command before the console starts a program. */
-import type { ServerSnapshot } from "../port/snapshot.js";
-import type { Toolport } from "../toolport.js";
+import type { ServerSnapshot, Toolport } from "@toolport/core";
 
 const PROCESS_TRANSPORTS = ["stdio", "docker"];
 const NEVER_STARTED = ["idle", "closed"];

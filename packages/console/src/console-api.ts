@@ -1,5 +1,5 @@
 /** Types of the JSON that the page and its server exchange, taken from the code that makes it. */
-import type { ElicitationRequest } from "../protocol/server-requests/elicitation.js";
+import type { ElicitationRequest } from "@toolport/core";
 import type { createActions } from "./actions.js";
 import type { Programs } from "./programs.js";
 

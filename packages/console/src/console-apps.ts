@@ -7,12 +7,9 @@
 
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { Toolport } from "../toolport.js";
-import { canonicalHost, isLiteralAddress } from "../transports/http/network/local-host.js";
-import { isRecord } from "../util/json.js";
-import { hideCredentials } from "../util/redact-text.js";
-import { canParseUrl } from "../util/text.js";
+import { canParseUrl, hideCredentials, isRecord, type ToolInfo } from "@toolport/base";
+import type { Toolport } from "@toolport/core";
+import { canonicalHost, isLiteralAddress } from "@toolport/http";
 import type { Consent } from "./consent.js";
 import type { Observer } from "./observer.js";
 import { BadRequest } from "./read-body.js";
@@ -118,7 +115,7 @@ const newId = (): string => randomBytes(32).toString("base64url");
 
 /** The policy of an app's document, and the declared origins that are not in it. */
 export async function writePolicy(csp: unknown): Promise<{ policy: string; refused: readonly string[] }> {
-  const { isPrivateHost } = await import("../transports/http/network/address-rule.js");
+  const { isPrivateHost } = await import("@toolport/http/address-rule");
   const refused: string[] = [];
   const origins = (field: string): string => {
     const declared = isRecord(csp) ? csp[field] : undefined;

@@ -2,9 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readField } from "../errors/foreign-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import { hideCredentials } from "../util/redact-text.js";
+import { hideCredentials, readField, ToolportError } from "@toolport/base";
 import type { Action } from "./actions.js";
 import { ConsentNeeded, type StartCommand } from "./consent.js";
 import { APP_PATH, type ConsoleApps } from "./console-apps.js";

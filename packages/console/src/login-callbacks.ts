@@ -1,14 +1,8 @@
 /** Listens for the redirects of logins that were started in the console. */
 
-import { readField } from "../errors/foreign-error.js";
-import {
-  type CallbackListener,
-  type CallbackVisit,
-  openCallbackListener,
-} from "../node/authorize-in-browser.js";
-import type { ServerReport } from "../port/report.js";
-import type { Toolport } from "../toolport.js";
-import { canParseUrl } from "../util/text.js";
+import { canParseUrl, readField } from "@toolport/base";
+import { type CallbackListener, type CallbackVisit, openCallbackListener } from "@toolport/config/internal";
+import type { ServerReport, Toolport } from "@toolport/core";
 
 /** How long the user may take. */
 const LOGIN_MS = 300_000;

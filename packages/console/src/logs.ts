@@ -3,12 +3,10 @@
  * cancels them; the last messages between the port and its servers, lines of stderr, and requests to authorization servers; calls,
  * errors, latencies and states of each server in the last hour. All are kept in memory only.
  */
-import { cancelCall } from "../execution/listeners.js";
-import type { ToolportEvents } from "../port/events.js";
-import type { Progress } from "../protocol/pending-request.js";
-import { BoundedMap } from "../util/collections.js";
-import type { Fields } from "../util/json.js";
-import { redactText } from "../util/redact-text.js";
+
+import { BoundedMap, type Fields, redactText } from "@toolport/base";
+import type { Progress, ToolportEvents } from "@toolport/core";
+import { cancelCall } from "@toolport/core/internal";
 import { messageOf, redactJson, weigh } from "./redact-json.js";
 
 /** Entries by their ids, oldest first. Beyond the limits, the oldest entries and the contents of the oldest are discarded. */

@@ -1,11 +1,8 @@
 /** Observes a port for the console (its state, calls, activity, and the resources that the page subscribed to), and sends what happens to every open page. */
 
 import type { ServerResponse } from "node:http";
-import type { ToolportEvents } from "../port/events.js";
-import type { Toolport } from "../toolport.js";
-import { TokenBucket } from "../util/concurrency.js";
-import { redactText } from "../util/redact-text.js";
-import { CLIENT_INFO } from "../util/version.js";
+import { CLIENT_INFO, redactText, TokenBucket } from "@toolport/base";
+import type { Toolport, ToolportEvents } from "@toolport/core";
 import { Consent } from "./consent.js";
 import {
   CallLog,

@@ -1,14 +1,13 @@
 /** Programs in code mode: runs those that the user starts in the page, and keeps what the last programs on the port did. */
 
-import type { CodeMode } from "../code/code-mode.js";
+import { BoundedMap, hideCredentials } from "@toolport/base";
+import type { CodeMode } from "@toolport/code";
 import {
   type ProgramNews,
   type ProgramReport,
   type StartedProgram,
   watchPrograms,
-} from "../code/run-program.js";
-import { BoundedMap } from "../util/collections.js";
-import { hideCredentials } from "../util/redact-text.js";
+} from "@toolport/code/internal";
 import type { Action } from "./actions.js";
 import { ConsoleRun } from "./logs.js";
 import type { Observer } from "./observer.js";
@@ -86,9 +85,7 @@ export class Programs {
   #open(agreed: unknown): Promise<CodeMode> {
     const { toolport, consent } = this.observer;
     consent.require(Object.keys(toolport.snapshot().servers), agreed);
-    this.#code ??= import("../code/create-code-mode.js").then(({ createCodeMode }) =>
-      createCodeMode(toolport),
-    );
+    this.#code ??= import("@toolport/code").then(({ createCodeMode }) => createCodeMode(toolport));
     return this.#code;
   }
 

@@ -1,6 +1,6 @@
 /** Reads the JSON body of an action, limited in size, and checks its fields. */
 import type { IncomingMessage } from "node:http";
-import { type Fields, isRecord, parseJson } from "../util/json.js";
+import { type Fields, isRecord, parseJson } from "@toolport/base";
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -1,5 +1,5 @@
 /** Redacts values for the page and limits their size. */
-import { hideCredentials } from "../util/redact-text.js";
+import { hideCredentials } from "@toolport/base";
 
 const SECRET_NAME =
   /^(?:.*[_-])?(?:password|passwd|passphrase|secret|token|api[_-]?key|authorization|cookie|credentials?|private[_-]?key)$|(?:Password|Secret|Token|ApiKey|PrivateKey)$/i;

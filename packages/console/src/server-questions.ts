@@ -1,20 +1,15 @@
 /** Requests of servers that the user answers in the page: forms, web pages, model completions; and the roots. */
 
-import { ToolCallError } from "../errors/toolport-error.js";
-import type { ToolportOptions } from "../port/options.js";
-import {
-  completeForm,
-  type ElicitationAnswer,
-  type ElicitationRequest,
-} from "../protocol/server-requests/elicitation.js";
+import { canParseUrl, type Fields, onSharedAbort, ToolCallError } from "@toolport/base";
 import type {
+  ElicitationAnswer,
+  ElicitationRequest,
   RequestOrigin,
   SamplingAnswer,
   SamplingRequest,
-} from "../protocol/server-requests/sampling-and-roots.js";
-import type { Fields } from "../util/json.js";
-import { canParseUrl } from "../util/text.js";
-import { onSharedAbort } from "../util/timers.js";
+  ToolportOptions,
+} from "@toolport/core";
+import { completeForm } from "@toolport/core/internal";
 import { BadRequest, fieldsOf, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 

@@ -1,8 +1,6 @@
 /** Converts the snapshot of a port to redacted views for the page. */
-import { definitionBytes, isForModel } from "../model/tool-info.js";
-import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
-import { hideCredentials, redactText } from "../util/redact-text.js";
-import { tokensOfBytes } from "../util/text.js";
+import { definitionBytes, hideCredentials, isForModel, redactText, tokensOfBytes } from "@toolport/base";
+import type { ServerSnapshot, ToolportSnapshot } from "@toolport/core";
 import { redactJson } from "./redact-json.js";
 
 const MAX_DESCRIPTION = 4_000;

@@ -1,9 +1,8 @@
 /** The calls that wait for a person. Their tokens stay in this process: the page knows them by an id. */
 
 import { createHash } from "node:crypto";
-import { SuspensionError } from "../errors/toolport-error.js";
-import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
-import { BoundedMap } from "../util/collections.js";
+import { BoundedMap, SuspensionError } from "@toolport/base";
+import { isSuspended, type ResumeInput, type Suspended } from "@toolport/core";
 import type { Observer } from "./observer.js";
 import { redactJson } from "./redact-json.js";
 

@@ -5,9 +5,9 @@ import type { Browser, Page } from "playwright-core";
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createConsoleAnswers } from "../../src/console/server-questions.js";
-import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { createConsoleAnswers } from "../src/server-questions.js";
+import { type RunningConsole, startConsole } from "../src/start-console.js";
 import { buildPage } from "./build-page.js";
 import { isWithoutChromium, launchChromium } from "./chromium.js";
 
@@ -213,7 +213,7 @@ describe.skipIf(isWithoutChromium)("answers in Chromium", () => {
   });
 
   it("has no accessibility findings of axe-core in any pane", async () => {
-    const { fetchTool } = (await import("../../scripts/fetch-tool.mjs" as string)) as {
+    const { fetchTool } = (await import("../../../scripts/fetch-tool.mjs" as string)) as {
       fetchTool(folder: string, name: string, version: string): Promise<string>;
     };
     const folder = await fetchTool("axe-core", "axe-core", "4.11.0");

@@ -2,11 +2,11 @@
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CallSummary, ServerQuestionView, StateView, TaskView } from "../../src/console/console-api.js";
-import { createConsoleAnswers } from "../../src/console/server-questions.js";
-import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
-import { sendRaw } from "../support/raw-request.js";
-import { waitFor } from "../support/wait-for.js";
+import { sendRaw } from "../../../test/support/raw-request.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import type { CallSummary, ServerQuestionView, StateView, TaskView } from "../src/console-api.js";
+import { createConsoleAnswers } from "../src/server-questions.js";
+import { type RunningConsole, startConsole } from "../src/start-console.js";
 import { buildPage } from "./build-page.js";
 
 const EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";

@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { isWithoutChromium, launchChromium } from "./chromium.js";
 import { type ConsoleBench, HOSTILE, startConsoleBench } from "./console-bench.js";
 

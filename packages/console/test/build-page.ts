@@ -5,7 +5,7 @@ import { join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 
 export async function buildPage(): Promise<{ folder: URL; remove: () => Promise<void> }> {
-  const { buildConsole } = await import("../../scripts/build-console.mjs" as string);
+  const { buildConsole } = await import("../../../scripts/build-console.mjs" as string);
   const path = await mkdtemp(join(tmpdir(), "toolport-console-"));
   await buildConsole(join(path, "page"));
   return {

@@ -1,6 +1,6 @@
 /** Starts the Chromium of this machine, if there is one. */
 import { type Browser, chromium } from "playwright-core";
-import { findProgram, mayBeSkipped } from "../support/local-service.js";
+import { findProgram, mayBeSkipped } from "../../../test/support/local-service.js";
 
 const program = process.env["CHROMIUM_PATH"] ?? findProgram("chromium", ["/usr/bin"]);
 

@@ -1,6 +1,8 @@
 /** The console's actions, its redaction of secrets, and its event stream. */
 import { request } from "node:http";
 import { describe, expect, it, vi } from "vitest";
+import { useServer } from "../../../test/support/use-server.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import type {
   CallSummary,
   CallView,
@@ -8,10 +10,8 @@ import type {
   ConsoleEvent,
   StateView,
   ToolView,
-} from "../../src/console/console-api.js";
-import { startConsole } from "../../src/console/start-console.js";
-import { useServer } from "../support/use-server.js";
-import { waitFor } from "../support/wait-for.js";
+} from "../src/console-api.js";
+import { startConsole } from "../src/start-console.js";
 import { CANARY, JWT, startHttpBench } from "./http-bench.js";
 
 const bench = useServer(startHttpBench);

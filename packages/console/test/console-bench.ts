@@ -1,11 +1,11 @@
 /** A console on a port with servers of every kind, working and broken. */
 import { deflateSync } from "node:zlib";
+import type { WebSocketServerEntry } from "@toolport/core";
 import { createToolport, memoryStore, type Toolport } from "toolport";
 import { createTestServer, type TestServer, type TestStreamServer } from "toolport/testing";
-import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
-import type { WebSocketServerEntry } from "../../src/index.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { freePort } from "../support/program-on-port.js";
+import { type OAuthBench, startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { freePort } from "../../../test/support/program-on-port.js";
+import { type RunningConsole, startConsole } from "../src/start-console.js";
 import { buildPage } from "./build-page.js";
 
 export interface ConsoleBench extends AsyncDisposable {

@@ -1,8 +1,8 @@
 /** Access control of the console over HTTP. */
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { startConsole } from "../../src/console/start-console.js";
-import { useServer } from "../support/use-server.js";
+import { useServer } from "../../../test/support/use-server.js";
+import { startConsole } from "../src/start-console.js";
 import { startHttpBench } from "./http-bench.js";
 
 const bench = useServer(startHttpBench);

@@ -1,9 +1,9 @@
 /** The last hour of servers, and adding a server, over HTTP. */
 import { describe, expect, it } from "vitest";
-import type { HistoryView, StateView } from "../../src/console/console-api.js";
-import { ServerHistory } from "../../src/console/logs.js";
-import type { CallNews } from "../../src/execution/listeners.js";
-import { useServer } from "../support/use-server.js";
+import { useServer } from "../../../test/support/use-server.js";
+import type { CallNews } from "../../core/src/execution/listeners.js";
+import type { HistoryView, StateView } from "../src/console-api.js";
+import { ServerHistory } from "../src/logs.js";
 import { startHttpBench } from "./http-bench.js";
 
 const ended = (server: string, durationMs: number, outcome: "ok" | "error" | "tool_error" = "ok") =>

@@ -1,8 +1,8 @@
 /** A console on a port with three servers, one of which would start a program, and a raw HTTP client for it. */
 import { createToolport, memoryStore, type Toolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
-import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
-import { type RawAnswer, type RawRequest, sendRaw } from "../support/raw-request.js";
+import { type RawAnswer, type RawRequest, sendRaw } from "../../../test/support/raw-request.js";
+import { type RunningConsole, startConsole } from "../src/start-console.js";
 import { buildPage } from "./build-page.js";
 
 /** Secrets that a server returns. */

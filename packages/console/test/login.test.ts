@@ -3,11 +3,11 @@ import { get } from "node:http";
 import { createToolport, memoryStore } from "toolport";
 import { startConsole } from "toolport/console";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoginView, WaitingView } from "../../src/console/console-api.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { freePort } from "../support/program-on-port.js";
-import { waitFor } from "../support/wait-for.js";
+import { type OAuthBench, startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { freePort } from "../../../test/support/program-on-port.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import type { LoginView, WaitingView } from "../src/console-api.js";
 import { buildPage } from "./build-page.js";
 
 let page: Awaited<ReturnType<typeof buildPage>>;

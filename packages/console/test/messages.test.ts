@@ -4,12 +4,12 @@ import type { AddressInfo } from "node:net";
 import { createToolport, type ToolportEvents } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { TrafficEntry, TrafficView } from "../../src/console/console-api.js";
-import { TrafficLog } from "../../src/console/logs.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { useServer } from "../support/use-server.js";
-import { waitFor } from "../support/wait-for.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { useServer } from "../../../test/support/use-server.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import type { TrafficEntry, TrafficView } from "../src/console-api.js";
+import { TrafficLog } from "../src/logs.js";
 import { CANARY, JWT, startHttpBench } from "./http-bench.js";
 
 const bench = useServer(startHttpBench);

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningConsole, startConsole } from "../../src/console/start-console.js";
+import { type RunningConsole, startConsole } from "../src/start-console.js";
 import { buildPage } from "./build-page.js";
 import { isWithoutChromium, launchChromium } from "./chromium.js";
 

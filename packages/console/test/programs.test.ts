@@ -1,9 +1,9 @@
 /** Programs of code mode in the console: those that the page runs, and those of the host. */
 import { type CodeExecutor, createCodeMode } from "toolport/code";
 import { describe, expect, it } from "vitest";
-import type { ProgramSummary, ProgramView } from "../../src/console/console-api.js";
-import { useServer } from "../support/use-server.js";
-import { waitFor } from "../support/wait-for.js";
+import { useServer } from "../../../test/support/use-server.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import type { ProgramSummary, ProgramView } from "../src/console-api.js";
 import { CANARY, JWT, startHttpBench } from "./http-bench.js";
 
 const bench = useServer(startHttpBench);

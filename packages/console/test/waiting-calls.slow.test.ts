@@ -10,17 +10,11 @@ import {
   type ToolportOptions,
 } from "toolport";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type {
-  ActionValue,
-  CallSummary,
-  CallView,
-  ConsoleEvent,
-  WaitingView,
-} from "../../src/console/console-api.js";
-import { type ConsoleOptions, startConsole } from "../../src/console/start-console.js";
-import { sendRaw } from "../support/raw-request.js";
-import { waitFor } from "../support/wait-for.js";
-import { createBookingServer } from "../suspend/booking-server.js";
+import { sendRaw } from "../../../test/support/raw-request.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { createBookingServer } from "../../../test/suspend/booking-server.js";
+import type { ActionValue, CallSummary, CallView, ConsoleEvent, WaitingView } from "../src/console-api.js";
+import { type ConsoleOptions, startConsole } from "../src/start-console.js";
 import { buildPage } from "./build-page.js";
 
 let page: Awaited<ReturnType<typeof buildPage>>;

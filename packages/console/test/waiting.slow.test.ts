@@ -6,8 +6,8 @@ import { inputRequired } from "@modelcontextprotocol/server";
 import type { Browser, Page } from "playwright-core";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
-import { waitFor } from "../support/wait-for.js";
+import { type CliSandbox, useProgram } from "../../../test/support/cli-sandbox.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { isWithoutChromium, launchChromium } from "./chromium.js";
 
 const createSandbox = useProgram();
@@ -161,7 +161,7 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", () => {
 
   beforeAll(async () => {
     sandbox = createSandbox();
-    const { buildConsole } = await import("../../scripts/build-console.mjs" as string);
+    const { buildConsole } = await import("../../../scripts/build-console.mjs" as string);
     await buildConsole(join(dirname(sandbox.main), "../console/page"));
     const { url } = (await server.http()).entry;
     await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { travel: { url } } });

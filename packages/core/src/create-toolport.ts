@@ -1,5 +1,6 @@
 /** The composition root: creates the ports and connects each public method to the part that implements it. */
 
+import { type Fields, isForModel, type ToolInfo } from "@toolport/base";
 import { compileFilter, passAll } from "./catalog/filters/filters.js";
 import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
@@ -7,7 +8,6 @@ import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { SuspendedForApproval } from "./execution/suspend/suspension.js";
 import type { AnyCallOptions } from "./execution/tool-call.js";
-import { isForModel, type ToolInfo } from "./model/tool-info.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
@@ -25,7 +25,6 @@ import type { SuspendableCall } from "./port/suspensions/port-suspensions.js";
 import type { TaskHandle } from "./port/tasks/port-tasks.js";
 import { Users } from "./port/users.js";
 import type { Toolport } from "./toolport.js";
-import type { Fields } from "./util/json.js";
 
 /**
  * Creates a port to many MCP servers. It connects nothing before `connect()`, `tools()` or `callTool()`.

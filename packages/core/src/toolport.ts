@@ -1,5 +1,12 @@
 /** The public interface of a port. `create-toolport.ts` implements it. */
 import type { Client } from "@modelcontextprotocol/client";
+import type {
+  PromptInfo,
+  ResourceContents,
+  ResourceInfo,
+  ResourceTemplateInfo,
+  ToolInfo,
+} from "@toolport/base";
 import type { OAuthStatus } from "./auth/server-oauth.js";
 import type { CatalogExport } from "./catalog/exported-catalog.js";
 import type { FilterInput, ToolFilters } from "./catalog/filters/filters.js";
@@ -13,13 +20,6 @@ import type {
 } from "./execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendCallOptions, TaskCallOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
-import type {
-  PromptInfo,
-  ResourceContents,
-  ResourceInfo,
-  ResourceTemplateInfo,
-} from "./model/resource-info.js";
-import type { ToolInfo } from "./model/tool-info.js";
 import type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 import type { ToolportEvents } from "./port/events.js";
 import type { PromptResult } from "./port/get-prompt.js";

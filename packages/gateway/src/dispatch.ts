@@ -1,9 +1,6 @@
 /** Finds the handler of a request, and turns its end into a response. Requests about the gateway itself are answered here. */
-import { isLogLevel } from "../model/log-levels.js";
-import type { Port } from "../port/port.js";
-import { versionsOf } from "../protocol/era.js";
-import { type Fields, isRecord } from "../util/json.js";
-import { unrefTimer } from "../util/timers.js";
+import { type Fields, isLogLevel, isRecord, unrefTimer } from "@toolport/base";
+import { type Port, versionsOf } from "@toolport/core/internal";
 import type { AuditEntry } from "./audit/open-audit.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";

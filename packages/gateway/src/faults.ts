@@ -1,7 +1,12 @@
 /** Errors of the gateway as clients see them: JSON-RPC codes, HTTP statuses, and what may be said about a failed server. */
 
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { CatalogError, type Outcome, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
+import {
+  CatalogError,
+  type Outcome,
+  ToolCallError,
+  type ToolportError,
+  toToolportError,
+} from "@toolport/base";
 
 /** Of a client: `modern` from revision 2026-07-28 on. */
 export type Era = "legacy" | "modern";

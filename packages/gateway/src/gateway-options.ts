@@ -1,6 +1,6 @@
 /** The options of `createGateway`. */
-import type { ToolFilter } from "../catalog/filters/filters.js";
-import type { CodeModeOptions } from "../code/code-mode.js";
+import type { ToolFilter } from "@toolport/base";
+import type { CodeModeOptions } from "@toolport/code";
 import type { AuditOption } from "./audit/open-audit.js";
 import type { GatewayUserOptions } from "./auth/auth-options.js";
 import type { PolicyOption } from "./policy/create-policy.js";

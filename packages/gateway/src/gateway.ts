@@ -1,10 +1,9 @@
 /** Offers the servers of a port as one MCP server: over HTTP, stdio and in memory, for any number of users and replicas. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import type { Users } from "../port/users.js";
-import type { Toolport } from "../toolport.js";
-import { loadOnce } from "../util/concurrency.js";
-import { timerMs } from "../util/timers.js";
+import { loadOnce, timerMs } from "@toolport/base";
+import type { Toolport } from "@toolport/core";
+import type { Users } from "@toolport/core/internal";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";

@@ -1,6 +1,6 @@
 /** Serves one client over a connection of messages: stdio, or a transport in memory. */
 
-import type { Fields } from "../util/json.js";
+import type { Fields } from "@toolport/base";
 import { resultOf } from "./calls/parked-calls.js";
 import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";

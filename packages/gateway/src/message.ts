@@ -1,10 +1,14 @@
 /** The JSON-RPC messages that clients send, and their clients: the user, the era, and what the client can do. */
 
-import { isLogLevel, type LogLevel } from "../model/log-levels.js";
-import { isModernVersion, versionsOf } from "../protocol/era.js";
-import type { SessionHooks } from "../protocol/session-hooks.js";
-import { canonicalJson } from "../util/canonical-json.js";
-import { countContainers, type Fields, isRecord } from "../util/json.js";
+import {
+  canonicalJson,
+  countContainers,
+  type Fields,
+  isLogLevel,
+  isRecord,
+  type LogLevel,
+} from "@toolport/base";
+import { isModernVersion, type SessionHooks, versionsOf } from "@toolport/core/internal";
 import { type Era, Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 
 export type RequestId = string | number;

@@ -1,8 +1,8 @@
 /** What the handlers of requests share. */
-import type { CodeMode } from "../code/code-mode.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { Store } from "../state/store.js";
-import type { Fields } from "../util/json.js";
+
+import type { Fields, ToolInfo } from "@toolport/base";
+import type { CodeMode } from "@toolport/code";
+import type { Store } from "@toolport/stores";
 import type { Audit, AuditEntry } from "./audit/open-audit.js";
 import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";

@@ -1,6 +1,5 @@
 /** Results as clients of each era expect them. */
-import { type Fields, isRecord } from "../util/json.js";
-import { CLIENT_INFO } from "../util/version.js";
+import { CLIENT_INFO, type Fields, isRecord } from "@toolport/base";
 import { type GatewayClient, META, RESERVED_META } from "./message.js";
 
 export const SERVER_INFO = CLIENT_INFO;

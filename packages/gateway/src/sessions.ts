@@ -1,8 +1,6 @@
 /** Sessions of legacy clients. Their ids are sealed, so that every replica can read them without the store. */
 
-import { isLogLevel, type LogLevel } from "../model/log-levels.js";
-import { BoundedMap } from "../util/collections.js";
-import { type Fields, isRecord } from "../util/json.js";
+import { BoundedMap, type Fields, isLogLevel, isRecord, type LogLevel } from "@toolport/base";
 import { capabilityKeyOf } from "./message.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";

@@ -1,12 +1,9 @@
 /** The parts of a running gateway, and their end. */
-import { compileFilter } from "../catalog/filters/filters.js";
-import type { CodeExecutor } from "../code/code-executor.js";
-import type { CodeModeOptions } from "../code/code-mode.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { givePort } from "../port/port-access.js";
-import type { Users } from "../port/users.js";
-import type { Toolport, ToolsOptions } from "../toolport.js";
-import { withDeadline } from "../util/timers.js";
+
+import { type ToolInfo, withDeadline } from "@toolport/base";
+import type { CodeExecutor, CodeModeOptions } from "@toolport/code";
+import type { Toolport, ToolsOptions } from "@toolport/core";
+import { compileFilter, givePort, type Users } from "@toolport/core/internal";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { createConnect, createUpstreamLogins } from "./auth/connect.js";
@@ -142,8 +139,9 @@ export async function startGateway(
 /** Throws a `ConfigError` if an option is wrong or a package is missing. */
 async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
   // Loaded only if it is used.
-  const { createCodeMode, loadExecutor } = await import("../code/create-code-mode.js");
-  const { EXECUTE_NAME, SEARCH_NAME } = await import("../code/model-tools.js");
+  const { createCodeMode } = await import("@toolport/code");
+  const { loadExecutor } = await import("@toolport/code/internal");
+  const { EXECUTE_NAME, SEARCH_NAME } = await import("@toolport/code/internal");
   // Checks the options: nothing is used of the port yet.
   createCodeMode({} as Toolport, options);
   // One executor for all users, so that they share its threads: each runs one program at a time, in a VM of its own.

@@ -1,10 +1,6 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
-import { ConfigError } from "../errors/toolport-error.js";
-import type { Port } from "../port/port.js";
-import { portOf } from "../port/port-access.js";
-import type { Users } from "../port/users.js";
-import { TokenBucket } from "../util/concurrency.js";
-import { onSharedAbort, sleep, unrefTimer } from "../util/timers.js";
+import { ConfigError, onSharedAbort, sleep, TokenBucket, unrefTimer } from "@toolport/base";
+import { type Port, portOf, type Users } from "@toolport/core/internal";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
 
 /** One user, or the only one. */

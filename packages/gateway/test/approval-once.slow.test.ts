@@ -1,7 +1,7 @@
 /** One approval releases one call: over Redis and PostgreSQL, and for a user who approves without end. */
 import { memoryStore } from "toolport";
 import { afterEach, expect, test, vi } from "vitest";
-import { postgres, redis } from "../suspend/fault-stores.js";
+import { postgres, redis } from "../../../test/suspend/fault-stores.js";
 import { openApprovalRig, sendCall, textOf, waitingState } from "./support/approvals.js";
 import { testReplicas } from "./support/approvals-on-replicas.js";
 

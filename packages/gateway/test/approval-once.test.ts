@@ -1,7 +1,7 @@
 /** One approval releases one call, however often and wherever the client sends its state. */
 import { memoryStore } from "toolport";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { FAULT_STORES } from "../suspend/fault-stores.js";
+import { FAULT_STORES } from "../../../test/suspend/fault-stores.js";
 import type { RpcMessage } from "./raw-client.js";
 import { openApprovalRig, sendCall, textOf, UNUSABLE, waitingState, YES } from "./support/approvals.js";
 import { testReplicas } from "./support/approvals-on-replicas.js";

@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createTestServer } from "toolport/testing";
 import { expect, it } from "vitest";
-import { readPolicy } from "../../src/serve/policy/read-policy.js";
+import { readPolicy } from "../src/policy/read-policy.js";
 import { MODERN, openGateway } from "./gateway-scene.js";
 
 const maxResultBytes = { bytes: 1_000, mode: "truncate", read: true } as const;

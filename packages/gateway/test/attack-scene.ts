@@ -1,7 +1,12 @@
 /** A gateway whose users have tokens of a real issuer, and requests to it exactly as a test writes them. */
 import type { ToolportOptions } from "toolport";
 import type { GatewayAuth, GatewayOptions } from "toolport/serve";
-import { createSigningKey, type KeyServer, type SigningKey, startKeyServer } from "../support/key-server.js";
+import {
+  createSigningKey,
+  type KeyServer,
+  type SigningKey,
+  startKeyServer,
+} from "../../../test/support/key-server.js";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 import { type Fields, type GatewayAnswer, META, post, type RawPost, VERSIONS } from "./raw-client.js";
 

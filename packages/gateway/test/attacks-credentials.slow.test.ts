@@ -1,7 +1,7 @@
 /** The key server is away, and tokens end while streams are open. */
 import { createTestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { createSigningKey } from "../support/key-server.js";
+import { createSigningKey } from "../../../test/support/key-server.js";
 import { type AttackScene, openAttackScene, URL_OF_GATEWAY } from "./attack-scene.js";
 import { ACCEPT, META, post, readMessages, VERSIONS } from "./raw-client.js";
 

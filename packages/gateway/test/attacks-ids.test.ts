@@ -1,7 +1,7 @@
 /** Ids and states that clients carry: of another user, another request, another gateway, changed, expired or used before. */
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import type { JsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import type { JsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import { ACCEPT, type Fields, post } from "./raw-client.js";
 import { UNUSABLE } from "./support/approvals.js";

@@ -1,8 +1,8 @@
 /** Replicas during a rotation of keys and a rolling update: what one of them sealed, the others open or refuse, and none fails. */
 import { memoryStore, type Store } from "toolport";
 import { afterEach, expect, test, vi } from "vitest";
-import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { useServer } from "../support/use-server.js";
+import { useServer } from "../../../test/support/use-server.js";
+import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../src/replicas/gateway-key.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import { numbered, startAskingServer } from "./support/asking-server.js";
 

@@ -1,10 +1,10 @@
 /** Logins of users at servers: a hundred calls without one, and a link that another user opens. */
 import { memoryStore, type Store } from "toolport";
 import { expect, test } from "vitest";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { sendRaw } from "../support/raw-request.js";
-import { useServer } from "../support/use-server.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { sendRaw } from "../../../test/support/raw-request.js";
+import { useServer } from "../../../test/support/use-server.js";
 import { type AttackScene, openAttackScene, URL_OF_GATEWAY } from "./attack-scene.js";
 
 const ORIGIN = new URL(URL_OF_GATEWAY).origin;

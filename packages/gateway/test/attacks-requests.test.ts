@@ -3,9 +3,9 @@ import { request as send } from "node:http";
 import { exportSPKI, importJWK, SignJWT, UnsecuredJWT } from "jose";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuditEvent } from "../../src/serve/index.js";
-import { readPolicy } from "../../src/serve/policy/read-policy.js";
-import { sendRaw } from "../support/raw-request.js";
+import { sendRaw } from "../../../test/support/raw-request.js";
+import type { AuditEvent } from "../src/index.js";
+import { readPolicy } from "../src/policy/read-policy.js";
 import { type AttackScene, openAttackScene, URL_OF_GATEWAY } from "./attack-scene.js";
 import { type Fields, META, post, VERSIONS } from "./raw-client.js";
 

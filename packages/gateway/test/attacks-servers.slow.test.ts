@@ -1,8 +1,8 @@
 /** A hostile server behind the gateway: it asks for what no client offers, in reserved fields, under foreign ids, a thousand times. */
 import { EventEmitter, once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
-import { sendJson, startScriptedServer } from "../fixtures/servers/http-scripted.js";
+import { startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
+import { sendJson, startScriptedServer } from "../../../test/fixtures/servers/http-scripted.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import type { Fields, RpcMessage } from "./raw-client.js";
 

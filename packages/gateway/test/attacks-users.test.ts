@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { createTestServer, type TestServer, type TestTool } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import { ACCEPT, type Fields, META, type RpcMessage, readMessages, VERSIONS } from "./raw-client.js";
 

@@ -6,17 +6,17 @@ import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { openAudit } from "../../src/serve/audit/open-audit.js";
-import type { AuditReport } from "../../src/serve/audit/verify-audit.js";
-import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { createSeal } from "../../src/serve/replicas/seal.js";
-import { redisStore } from "../../src/state/stores/redis/index.js";
-import { transpileEverything } from "../fixtures/oauth-worker-source.js";
-import { createCommandLinePlace, ended } from "../support/command-line.js";
-import { startRedis, withoutRedis } from "../support/redis-service.js";
-import { useServer } from "../support/use-server.js";
+import { transpileEverything } from "../../../test/fixtures/oauth-worker-source.js";
+import { createCommandLinePlace, ended } from "../../../test/support/command-line.js";
+import { startRedis, withoutRedis } from "../../../test/support/redis-service.js";
+import { useServer } from "../../../test/support/use-server.js";
+import { redisStore } from "../../stores/src/redis/index.js";
+import { openAudit } from "../src/audit/open-audit.js";
+import type { AuditReport } from "../src/audit/verify-audit.js";
+import { loadGatewayKeys } from "../src/replicas/gateway-key.js";
+import { createSeal } from "../src/replicas/seal.js";
 
-const HOST = fileURLToPath(new URL("../fixtures/hosts/audit-host.mjs", import.meta.url));
+const HOST = fileURLToPath(new URL("../../../test/fixtures/hosts/audit-host.mjs", import.meta.url));
 const ROUNDS = 6;
 
 const source = useServer(() => transpileEverything({ useBuild: false }));

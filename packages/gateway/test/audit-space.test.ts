@@ -6,10 +6,10 @@ import { memoryStore } from "toolport";
 import type { AuditEvent, GatewayOptions } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { verifyAudit } from "../../src/serve/audit/verify-audit.js";
-import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { createSeal } from "../../src/serve/replicas/seal.js";
-import { createPipe, type NamedPipe } from "../support/named-pipe.js";
+import { createPipe, type NamedPipe } from "../../../test/support/named-pipe.js";
+import { verifyAudit } from "../src/audit/verify-audit.js";
+import { loadGatewayKeys } from "../src/replicas/gateway-key.js";
+import { createSeal } from "../src/replicas/seal.js";
 import { openGateway } from "./gateway-scene.js";
 import { post } from "./raw-client.js";
 

@@ -2,9 +2,9 @@
 import type { AuditEvent } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { expect, test, vi } from "vitest";
-import { recordUnserved, serveRequest } from "../../src/serve/dispatch.js";
-import type { Exchange, GatewayClient } from "../../src/serve/message.js";
-import type { GatewayParts } from "../../src/serve/request-context.js";
+import { recordUnserved, serveRequest } from "../src/dispatch.js";
+import type { Exchange, GatewayClient } from "../src/message.js";
+import type { GatewayParts } from "../src/request-context.js";
 import { openGateway } from "./gateway-scene.js";
 import { META, post, VERSIONS } from "./raw-client.js";
 

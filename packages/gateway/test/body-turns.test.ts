@@ -1,11 +1,12 @@
 /** Large bodies of one user are parsed one after the other, with pauses: the requests of others are served in between. */
+
+import type { Fields } from "@toolport/base";
+import type { Port } from "@toolport/core/internal";
 import { createToolport } from "toolport";
 import { createGateway } from "toolport/serve";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Port } from "../../src/port/port.js";
-import { ProgramLimits } from "../../src/serve/code/call-inner-tool.js";
-import { type GatewayUser, GatewayUsers } from "../../src/serve/users.js";
-import type { Fields } from "../../src/util/json.js";
+import { ProgramLimits } from "../src/code/call-inner-tool.js";
+import { type GatewayUser, GatewayUsers } from "../src/users.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,6 @@
 /** The clients of both SDKs, in every era they know, get the same through a gateway as from the server itself. */
 import { describe, expect, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { gatewayArguments, type HttpProcess, UPSTREAMS, useGateways } from "./fixture-processes.js";
 import { type ClientKind, type Fields, openClient, type SdkClient, type Target } from "./sdk-clients.js";
 

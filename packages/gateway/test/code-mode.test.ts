@@ -3,8 +3,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { AuditEvent, GatewayOptions } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { readPolicy } from "../../src/serve/policy/read-policy.js";
-import { watchThreads } from "../support/watch-threads.js";
+import { watchThreads } from "../../../test/support/watch-threads.js";
+import { readPolicy } from "../src/policy/read-policy.js";
 import { MODERN, openGateway } from "./gateway-scene.js";
 
 const shop = () =>

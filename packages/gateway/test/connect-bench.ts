@@ -1,11 +1,11 @@
 /** The connect pages of a gateway, with a real issuer for its users and a real upstream server that needs a login. */
 import { createToolport, memoryStore, type Store, type Toolport } from "toolport";
-import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
-import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { type Connect, createConnect, createUpstreamLogins } from "../../src/serve/auth/connect.js";
-import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { createSeal } from "../../src/serve/replicas/seal.js";
-import { usersOf } from "../../src/serve/users.js";
+import type { GatewayUserOptions } from "../src/auth/auth-options.js";
+import { createAuthenticator } from "../src/auth/authenticator.js";
+import { type Connect, createConnect, createUpstreamLogins } from "../src/auth/connect.js";
+import { loadGatewayKeys } from "../src/replicas/gateway-key.js";
+import { createSeal } from "../src/replicas/seal.js";
+import { usersOf } from "../src/users.js";
 
 export interface ConnectBenchOptions {
   /** The MCP endpoint of the gateway. */

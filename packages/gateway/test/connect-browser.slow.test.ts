@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listenOnLoopback, toWebRequest } from "../../src/testing/serve-connection.js";
-import { isWithoutChromium, launchChromium } from "../console/chromium.js";
-import { hasOpenssl, makeCertificates } from "../support/certificates.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { startTlsFront, type TlsFront } from "../support/tls-front.js";
+import { hasOpenssl, makeCertificates } from "../../../test/support/certificates.js";
+import { type OAuthBench, startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { startTlsFront, type TlsFront } from "../../../test/support/tls-front.js";
+import { isWithoutChromium, launchChromium } from "../../console/test/chromium.js";
+import { listenOnLoopback, toWebRequest } from "../../testing/src/serve-connection.js";
 import { type ConnectBench, startConnectBench } from "./connect-bench.js";
 
 /** Not this machine by its name, as in production. */

@@ -1,12 +1,12 @@
 /** Connect pages with `identify`, and gateways that have none. */
 import { memoryStore } from "toolport";
 import { describe, expect, it } from "vitest";
-import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
-import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { checkConnectOptions, createConnect } from "../../src/serve/auth/connect.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { useServer } from "../support/use-server.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { useServer } from "../../../test/support/use-server.js";
+import type { GatewayUserOptions } from "../src/auth/auth-options.js";
+import { createAuthenticator } from "../src/auth/authenticator.js";
+import { checkConnectOptions, createConnect } from "../src/auth/connect.js";
 import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";
 
 const ORIGIN = "https://tools.example.com";

@@ -1,11 +1,11 @@
 /** A user connects an upstream server: only in the own browser, only as the user whom the link names, only once. */
 import { memoryStore, type Store } from "toolport";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
-import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { hashOf } from "../../src/serve/auth/relying-party.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
-import { logIn, refuseLogin } from "../support/oauth-browser.js";
+import { type OAuthBench, startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn, refuseLogin } from "../../../test/support/oauth-browser.js";
+import type { GatewayUserOptions } from "../src/auth/auth-options.js";
+import { createAuthenticator } from "../src/auth/authenticator.js";
+import { hashOf } from "../src/auth/relying-party.js";
 import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";
 
 const ORIGIN = "https://tools.example.com";

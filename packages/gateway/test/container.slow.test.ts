@@ -13,12 +13,12 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
-import { findProgram } from "../support/local-service.js";
-import { type PackageRegistry, startPackageRegistry } from "../support/package-registry.js";
-import { openPodman, type PodmanEngine } from "../support/podman-engine.js";
-import { waitFor } from "../support/wait-for.js";
-import { root } from "../tree/source-files.js";
+import { LEAN_SERVER } from "../../../test/fixtures/stdio-peer.js";
+import { findProgram } from "../../../test/support/local-service.js";
+import { type PackageRegistry, startPackageRegistry } from "../../../test/support/package-registry.js";
+import { openPodman, type PodmanEngine } from "../../../test/support/podman-engine.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { root } from "../../../test/tree/source-files.js";
 
 const deploy = join(root, "examples/deploy");
 const IMAGE = "localhost/toolport-gateway";

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { openGateway } from "./gateway-scene.js";
 import { callModern, openRaw, readAll, sendModern, textOfReply } from "./support/raw-gateway-client.js";
 import { warmUp } from "./warm-up.js";

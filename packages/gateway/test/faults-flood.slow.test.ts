@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { memoryStore, type Store } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { openGateway } from "./gateway-scene.js";
 import { callModern, keepAliveAgent, textOfReply } from "./support/raw-gateway-client.js";
 import { warmUp } from "./warm-up.js";

@@ -2,7 +2,7 @@
 import { memoryStore, type ToolportOptions } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 import { countingServer, TOOLS } from "./support/counting-server.js";
 import { warmUp } from "./warm-up.js";

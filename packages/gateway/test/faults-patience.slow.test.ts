@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { openGateway } from "./gateway-scene.js";
 import { TOOLS } from "./support/counting-server.js";
 import { openRaw, readAll, sendModern } from "./support/raw-gateway-client.js";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startFleet } from "../../scripts/replicas/fleet.mjs";
+import { startFleet } from "../../../scripts/replicas/fleet.mjs";
 import { callModern, openRaw, sendModern, textOfReply } from "./support/raw-gateway-client.js";
 
 const KEY = "TOOLPORT_STORE_KEY";

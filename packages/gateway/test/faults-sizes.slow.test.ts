@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { createTestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { sendRaw } from "../support/raw-request.js";
+import { sendRaw } from "../../../test/support/raw-request.js";
 import { openGateway } from "./gateway-scene.js";
 import { callModern, failureOfReply, sendModern } from "./support/raw-gateway-client.js";
 import { warmUp } from "./warm-up.js";

@@ -4,14 +4,14 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "@modelcontextprotocol/client";
 import { createTestServer, type TestHttpServer, type TestToolContext } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { openGateway } from "./gateway-scene.js";
 import { countingServer, TOOLS } from "./support/counting-server.js";
 import { warmUp } from "./warm-up.js";
 
 beforeAll(warmUp);
 
-const LEAN = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+const LEAN = fileURLToPath(new URL("../../../test/fixtures/servers/stdio-lean.mjs", import.meta.url));
 const OK = { content: [{ text: "ok" }] };
 const ERAS = ["modern", "legacy"] as const;
 const failureOf = (result: unknown) =>

@@ -9,7 +9,7 @@ import { describeFramework, PONG, ping, type Routes } from "./support/framework-
 interface Tools {
   fetchTool(folder: string, name: string, version: string): Promise<string>;
 }
-const { fetchTool } = (await import("../../scripts/fetch-tool.mjs" as string)) as Tools;
+const { fetchTool } = (await import("../../../scripts/fetch-tool.mjs" as string)) as Tools;
 
 const load = async (name: string, version: string): Promise<unknown> => {
   const home = await fetchTool(name, name, version);

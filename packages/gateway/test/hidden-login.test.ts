@@ -2,7 +2,7 @@
 import { type GatewayOptions, readPolicy } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
 import { openGateway } from "./gateway-scene.js";
 import { callModern, sendModern } from "./support/raw-gateway-client.js";
 

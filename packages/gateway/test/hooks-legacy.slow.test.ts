@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { inputRequired, ProtocolError, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort, type TestCaller } from "./hooks-rig.js";
 
 const question = (message: string) => ({

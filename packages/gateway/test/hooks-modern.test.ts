@@ -1,9 +1,9 @@
 /** Requests that are passed on to a modern server: results and questions as they are, with the capabilities of the client. */
 import { inputRequired, ProtocolError } from "@modelcontextprotocol/server";
+import { sendRequest } from "@toolport/core/internal";
 import { cacheResults, ToolCallError } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { sendRequest } from "../../src/port/send-request.js";
 import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const form = (message: string) =>

@@ -1,10 +1,10 @@
 /** Log messages and progress of passed-on calls: each reaches the client whose call it belongs to. */
 import type { ServerContext } from "@modelcontextprotocol/server";
+import { LOG_LEVELS, type LogLevel } from "@toolport/base";
+import type { Progress } from "@toolport/core";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { LOG_LEVELS, type LogLevel } from "../../src/model/log-levels.js";
-import type { Progress } from "../../src/protocol/pending-request.js";
-import { rising } from "../../src/serve/calls/client-hooks.js";
+import { rising } from "../src/calls/client-hooks.js";
 import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const log = (request: ServerContext, level: string, data: unknown) =>

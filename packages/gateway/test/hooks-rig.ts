@@ -1,11 +1,12 @@
 /** A port and its callers, for tests of requests that are passed on. */
+
+import { Port } from "@toolport/core/internal";
 import type { ServerEntry, ToolportOptions } from "toolport";
 import { onTestFinished } from "vitest";
-import type { CallAnswer, CallerRound } from "../../src/execution/tool-call.js";
-import { Port } from "../../src/port/port.js";
-import { readOptions } from "../../src/port/read-options.js";
-import { createSharedParts } from "../../src/port/shared-parts.js";
-import type { ServerQuestion, SessionHooks } from "../../src/protocol/session-hooks.js";
+import type { CallAnswer, CallerRound } from "../../core/src/execution/tool-call.js";
+import { readOptions } from "../../core/src/port/read-options.js";
+import { createSharedParts } from "../../core/src/port/shared-parts.js";
+import type { ServerQuestion, SessionHooks } from "../../core/src/protocol/session-hooks.js";
 
 /** Everything that clients can declare. */
 export const ALL_CAPABILITIES = {

@@ -1,7 +1,8 @@
 /** Tasks of passed-on calls: Toolport follows none of them, and passes their requests on. */
+
+import { sendRequest } from "@toolport/core/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { sendRequest } from "../../src/port/send-request.js";
-import { startTaskServer, textResult } from "../fixtures/servers/task-server.js";
+import { startTaskServer, textResult } from "../../../test/fixtures/servers/task-server.js";
 import { callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };

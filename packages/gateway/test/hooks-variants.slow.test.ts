@@ -1,10 +1,10 @@
 /** The connections for the clients of a gateway: lost, replaced, limited and closed. */
 import { Server } from "@modelcontextprotocol/server";
+import { sendRequest } from "@toolport/core/internal";
 import { createLinkedTransports } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { sendRequest } from "../../src/port/send-request.js";
-import { waitFor } from "../support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };

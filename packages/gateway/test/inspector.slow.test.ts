@@ -30,7 +30,7 @@ interface Tools {
     options: { timeoutMs: number; env: NodeJS.ProcessEnv },
   ): Promise<{ code: number; output: string }>;
 }
-const { fetchNode, fetchTool, run } = (await import("../../scripts/fetch-tool.mjs" as string)) as Tools;
+const { fetchNode, fetchTool, run } = (await import("../../../scripts/fetch-tool.mjs" as string)) as Tools;
 let program: readonly [string, string];
 let home: string;
 const { server, gateways } = useGateways();

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { CallInterceptor, ToolResult } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { readPolicy } from "../../src/serve/policy/read-policy.js";
+import { readPolicy } from "../src/policy/read-policy.js";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 
 /** Characters of every length and everything that must be escaped. */

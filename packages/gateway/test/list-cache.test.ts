@@ -6,8 +6,8 @@ import {
   JsonRpcFailure,
   type JsonRpcMethods,
   startJsonRpcServer,
-} from "../fixtures/servers/http-json-rpc.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
+} from "../../../test/fixtures/servers/http-json-rpc.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
 import { openAttackScene } from "./attack-scene.js";
 import { openGateway } from "./gateway-scene.js";
 import { startListenServer } from "./support/listen-server.js";

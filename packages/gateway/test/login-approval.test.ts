@@ -1,8 +1,8 @@
 /** A login that a call needs first does not replace the approval of the call. */
 import { readPolicy } from "toolport/serve";
 import { expect, test } from "vitest";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
 import { PageBrowser } from "./connect-bench.js";
 import { openGateway } from "./gateway-scene.js";
 import { sendModern } from "./support/raw-gateway-client.js";

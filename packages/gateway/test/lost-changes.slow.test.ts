@@ -1,13 +1,13 @@
 /** Users of a gateway learn of changes, and their servers are not asked again and again. */
 import { createServer, type ServerResponse } from "node:http";
+import { pause } from "@toolport/base";
+import type { Port } from "@toolport/core/internal";
 import { createToolport } from "toolport";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Port } from "../../src/port/port.js";
-import { usersOf } from "../../src/serve/users.js";
-import { pause } from "../../src/util/timers.js";
-import { handWrittenServer } from "../support/hand-written-server.js";
-import { followWire, lateServer, nextChange } from "../support/late-listening.js";
-import { waitFor } from "../support/wait-for.js";
+import { handWrittenServer } from "../../../test/support/hand-written-server.js";
+import { followWire, lateServer, nextChange } from "../../../test/support/late-listening.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { usersOf } from "../src/users.js";
 import { PATIENT } from "./support/counting-server.js";
 
 const tool = { handler: () => "ok" };

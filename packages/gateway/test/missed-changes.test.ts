@@ -3,9 +3,9 @@ import type { Client } from "@modelcontextprotocol/client";
 import { createToolport } from "toolport";
 import type { GatewayOptions } from "toolport/serve";
 import { describe, expect, test } from "vitest";
-import { usersOf } from "../../src/serve/users.js";
-import { handWrittenServer, legacyWelcome } from "../support/hand-written-server.js";
-import { followWire, lateServer, nextChange, STREAM } from "../support/late-listening.js";
+import { handWrittenServer, legacyWelcome } from "../../../test/support/hand-written-server.js";
+import { followWire, lateServer, nextChange, STREAM } from "../../../test/support/late-listening.js";
+import { usersOf } from "../src/users.js";
 import { openGateway } from "./gateway-scene.js";
 import { PATIENT } from "./support/counting-server.js";
 

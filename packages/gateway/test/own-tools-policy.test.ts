@@ -9,7 +9,7 @@ import {
 } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import type { ResourcesAsToolsOption } from "../../src/port/own-tools/own-tools.js";
+import type { ResourcesAsToolsOption } from "../../core/src/port/own-tools/own-tools.js";
 import { openAttackScene } from "./attack-scene.js";
 import { openGateway } from "./gateway-scene.js";
 

@@ -1,5 +1,5 @@
 /** Thirty cases of a policy: what a list shows and what a call may do, by server, tool, user, scope and argument. */
-import type { PolicyDocument, PolicyEffect } from "../../src/serve/policy/policy.js";
+import type { PolicyDocument, PolicyEffect } from "../src/policy/policy.js";
 
 /** The tools that the cases use, by server. */
 export const POLICY_SERVERS = {

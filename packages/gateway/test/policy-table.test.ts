@@ -1,6 +1,6 @@
 /** The table of policy cases against the compiled rules, without a gateway. */
 import { describe, expect, it } from "vitest";
-import { readPolicy } from "../../src/serve/policy/read-policy.js";
+import { readPolicy } from "../src/policy/read-policy.js";
 import { POLICY_CASES } from "./policy-cases.js";
 
 describe("policy cases", () => {

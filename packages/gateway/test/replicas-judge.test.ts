@@ -1,6 +1,6 @@
 /** The run of replicas under fire notices every broken promise. */
 import { expect, test } from "vitest";
-import { type JudgedCall, judge } from "../../scripts/replicas/judge.mjs";
+import { type JudgedCall, judge } from "../../../scripts/replicas/judge.mjs";
 
 const fine: JudgedCall = { startedAt: 0, lastSentAt: 0, endedAt: 100, touched: new Set([{}]) };
 const failed = (killedAt: number | undefined, endedAt: number, lastSentAt = 0): JudgedCall => ({

@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { withoutPostgres } from "../support/postgres-service.js";
-import { withoutRedis } from "../support/redis-service.js";
+import { withoutPostgres } from "../../../test/support/postgres-service.js";
+import { withoutRedis } from "../../../test/support/redis-service.js";
 
-const SCRIPT = fileURLToPath(new URL("../../scripts/replicas.mjs", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../../scripts/replicas.mjs", import.meta.url));
 const SIZE = ["--calls", "150", "--seconds", "10", "--users", "6"];
 
 describe("three replicas, one killed with -9 every 2 s", () => {

@@ -1,6 +1,6 @@
 /** How long modern clients of a gateway may keep resources that they have read, and whether they may share them. */
 import { expect, test } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
 import { openAttackScene } from "./attack-scene.js";
 import { openGateway } from "./gateway-scene.js";
 import { sendModern } from "./support/raw-gateway-client.js";

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { memoryStore, type Store } from "toolport";
 import { type AuditEvent, type Policy, type PolicyDocument, readPolicy } from "toolport/serve";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { startJsonRpcServer } from "../../../test/fixtures/servers/http-json-rpc.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import { ACCEPT, type Fields, type RpcMessage, readMessages } from "./raw-client.js";
 import { type SharedServer, startSharedServer } from "./support/shared-server.js";

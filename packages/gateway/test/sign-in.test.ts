@@ -1,6 +1,6 @@
 /** A server that waits for a login is one tool in the list of a gateway, and calling it says what to do. */
 import { expect, test } from "vitest";
-import { startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
 import { openGateway } from "./gateway-scene.js";
 
 test.each(["modern", "legacy"] as const)(

@@ -1,8 +1,9 @@
 /** Access of a gateway to the ports: one for each user, with public prompt names and entries as the servers sent them. */
+
+import { createToolport } from "@toolport/core";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createToolport } from "../../src/index.js";
-import { usersOf } from "../../src/serve/users.js";
-import { createTestServer } from "../../src/testing/index.js";
+import { usersOf } from "../src/users.js";
 import { PATIENT } from "./support/counting-server.js";
 
 const server = (name: string) =>

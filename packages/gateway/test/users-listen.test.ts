@@ -1,7 +1,8 @@
 /** A lean port listens for changes only while a client does. */
+
+import { createToolport, type Toolport } from "@toolport/core";
 import { expect, onTestFinished, test } from "vitest";
-import { createToolport, type Toolport } from "../../src/index.js";
-import { usersOf } from "../../src/serve/users.js";
+import { usersOf } from "../src/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 import { startListenServer } from "./support/listen-server.js";
 

@@ -1,7 +1,9 @@
 /** Pins that one process approves reach the ports of users in all others. */
+
+import { createToolport, type Toolport } from "@toolport/core";
+import { memoryStore } from "@toolport/stores";
 import { expect, test } from "vitest";
-import { createToolport, memoryStore, type Toolport } from "../../src/index.js";
-import { usersOf } from "../../src/serve/users.js";
+import { usersOf } from "../src/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 const names = (toolport: Toolport) =>

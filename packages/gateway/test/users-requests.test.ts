@@ -1,8 +1,9 @@
 /** What the calls of a gateway's users cost their servers in requests. */
+
+import { createToolport } from "@toolport/core";
+import type { Users } from "@toolport/core/internal";
 import { expect, test } from "vitest";
-import { createToolport } from "../../src/index.js";
-import type { Users } from "../../src/port/users.js";
-import { usersOf } from "../../src/serve/users.js";
+import { usersOf } from "../src/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 const call = async (users: Users, user: string, name: string) => {
@@ -122,7 +123,7 @@ test("a server that is remembered as modern and became legacy is negotiated agai
   const users = usersOf(toolport);
   await call(users, "ada", "one__echo");
   await modern.server.close();
-  const { createTestServer } = await import("../../src/testing/index.js");
+  const { createTestServer } = await import("../../testing/src/index.js");
   await using legacy = createTestServer({ ...TOOLS, era: "legacy" });
   await legacy.http({ port });
   await users.use("bob", "needed").need("tools", PATIENT);

@@ -1,9 +1,9 @@
 /** Connections of idle users close, and a later call goes on with the session at the server. */
 import { EventEmitter, once } from "node:events";
+import { createToolport } from "@toolport/core";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createToolport } from "../../src/index.js";
-import { usersOf } from "../../src/serve/users.js";
-import { createTestServer } from "../../src/testing/index.js";
+import { usersOf } from "../src/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 for (const era of ["modern", "legacy"] as const) {

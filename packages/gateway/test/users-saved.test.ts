@@ -1,11 +1,13 @@
 /** Users of a gateway with a store: one watch for all of them, and saved lists that a partly read catalog does not replace. */
+
+import { createToolport } from "@toolport/core";
+import { memoryStore, type Store } from "@toolport/stores";
+import { createTestServer } from "@toolport/testing";
 import { expect, test } from "vitest";
-import { createToolport, memoryStore, type Store } from "../../src/index.js";
-import { usersOf } from "../../src/serve/users.js";
-import { createTestServer } from "../../src/testing/index.js";
-import { startOAuthBench } from "../support/oauth-bench.js";
-import { logIn } from "../support/oauth-browser.js";
-import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { startOAuthBench } from "../../../test/support/oauth-bench.js";
+import { logIn } from "../../../test/support/oauth-browser.js";
+import { CALLBACK_URL } from "../../../test/support/oauth-callback-url.js";
+import { usersOf } from "../src/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 /** A store that counts its open watches. */

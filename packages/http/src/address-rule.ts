@@ -1,7 +1,7 @@
 /** Decides which URLs learned from the network may be contacted. Loaded lazily, because of `ipaddr.js`. */
 
+import { ConnectionError } from "@toolport/base";
 import ipaddr from "ipaddr.js";
-import { ConnectionError } from "../../../errors/toolport-error.js";
 import { canonicalHost, isLiteralAddress, isLocalName, isLoopbackHost } from "./local-host.js";
 import type { AddressCheck } from "./wire-client.js";
 

@@ -1,7 +1,7 @@
 /** Name resolution that checks every address before a connection uses it. */
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { ToolportError } from "../../../errors/toolport-error.js";
+import { ToolportError } from "@toolport/base";
 import type { AddressCheck } from "./wire-client.js";
 
 /**

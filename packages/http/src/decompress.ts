@@ -1,6 +1,6 @@
 /** Decompresses bodies of servers that ignore `accept-encoding: identity`. */
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { ConnectionError } from "../../../errors/toolport-error.js";
+import { ConnectionError } from "@toolport/base";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 const DECODERS = {

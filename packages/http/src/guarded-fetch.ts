@@ -1,6 +1,5 @@
 /** A fetch for URLs learned from the network: refuses private addresses, large bodies and slow servers. */
-import { ConnectionError } from "../../../errors/toolport-error.js";
-import { LightAbort, onSharedAbort } from "../../../util/timers.js";
+import { ConnectionError, LightAbort, onSharedAbort } from "@toolport/base";
 import type { AddressRuleOptions } from "./address-rule.js";
 import { collectBody } from "./response-body.js";
 import {

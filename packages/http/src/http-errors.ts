@@ -2,12 +2,13 @@
 
 import {
   adviceOn,
+  ConnectionError,
   isBeforeConnection,
   isPermanentFailure,
   outcomeOfStatus,
-} from "../../../errors/foreign-error.js";
-import { ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
-import { toPlainText } from "../../to-plain-text.js";
+  ToolportError,
+  toPlainText,
+} from "@toolport/base";
 
 const EXCERPT_CHARS = 200;
 /** Redaction shortens long secrets: redact enough of the body that a secret at the cut is not shown in the excerpt. */

@@ -12,11 +12,14 @@ import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ConnectionError } from "../../../errors/toolport-error.js";
-import { getOrMake } from "../../../util/collections.js";
-import { oncePerObject } from "../../../util/concurrency.js";
-import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
-import { USER_AGENT } from "../../../util/version.js";
+import {
+  type AbortSource,
+  ConnectionError,
+  getOrMake,
+  oncePerObject,
+  onSharedAbort,
+  USER_AGENT,
+} from "@toolport/base";
 import { clientClosed, connectTimedOut, toNetworkError } from "./http-errors.js";
 import { mayNeedProxy, type ProxyOption } from "./proxy/proxy-option.js";
 import type { PendingTunnels, ProxyRoutes, ProxyServer, TunnelRequest } from "./proxy/proxy-routes.js";

@@ -1,7 +1,6 @@
 /** Redirects: follows those that keep the method and the origin, and explains why others are not followed. */
 
-import { ConnectionError } from "../../../errors/toolport-error.js";
-import { canParseUrl } from "../../../util/text.js";
+import { ConnectionError, canParseUrl } from "@toolport/base";
 import type { ResponseHeaders, WireResponse } from "./wire-client.js";
 
 /** Maximum number of consecutive redirects. */

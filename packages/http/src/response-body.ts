@@ -1,6 +1,6 @@
 /** Reads response bodies: collects them up to a limit, decodes their text, or discards them. */
 
-import { ChunkList } from "../../../util/collections.js";
+import { ChunkList } from "@toolport/base";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 /**

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { waitFor } from "../../../../test/support/wait-for.js";
+import { waitFor } from "../../../test/support/wait-for.js";
 import { createHttpClient, type HttpClientOptions } from "./node-client.js";
 import { NO_RESPONSE, type WireClient } from "./wire-client.js";
 

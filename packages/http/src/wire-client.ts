@@ -1,6 +1,5 @@
 /** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
-import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
-import { USER_AGENT } from "../../../util/version.js";
+import { type AbortSource, onSharedAbort, USER_AGENT } from "@toolport/base";
 import { toNetworkError } from "./http-errors.js";
 import type { ProxyOption } from "./proxy/proxy-option.js";
 

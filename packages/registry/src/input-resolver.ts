@@ -1,5 +1,5 @@
 /** Resolves the inputs of a registry entry from the user's values and the publisher's defaults. */
-import { suggest } from "../util/suggest.js";
+import { suggest } from "@toolport/base";
 import type { ServerInput, TemplateInput } from "./server-json.js";
 
 /** The user's value for an input; an array for a repeatable input. */

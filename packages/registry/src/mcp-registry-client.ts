@@ -1,10 +1,15 @@
 /** A read-only client for MCP registries. */
-import { ConfigError, ConnectionError, ToolCallError } from "../errors/toolport-error.js";
-import { checkStore } from "../state/custom-store.js";
-import { systemFetch } from "../transports/create-transport.js";
-import { callSafely } from "../util/callbacks.js";
-import { type Fields, isRecord } from "../util/json.js";
-import { USER_AGENT } from "../util/version.js";
+import {
+  ConfigError,
+  ConnectionError,
+  callSafely,
+  type Fields,
+  isRecord,
+  ToolCallError,
+  USER_AGENT,
+} from "@toolport/base";
+import { systemFetch } from "@toolport/core/internal";
+import { checkStore } from "@toolport/stores";
 import {
   type AllServersOptions,
   createAddress,

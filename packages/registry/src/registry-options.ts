@@ -1,8 +1,8 @@
 /** Options of the registry client and its methods. */
-import type { HttpServerEntry } from "../config/server-entry.js";
-import { ConfigError, ToolCallError } from "../errors/toolport-error.js";
-import type { Store } from "../state/store.js";
-import { canParseUrl } from "../util/text.js";
+
+import { ConfigError, canParseUrl, ToolCallError } from "@toolport/base";
+import type { HttpServerEntry } from "@toolport/core";
+import type { Store } from "@toolport/stores";
 import type { SkippedServer, StaleAnswer } from "./server-json.js";
 
 /** Retries of a request; `false` disables them. */

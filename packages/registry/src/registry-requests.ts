@@ -1,13 +1,22 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
-import { fromHttpStatus, fromSystemError } from "../errors/foreign-error.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
-import type { Store } from "../state/store.js";
-import { parseRetryAfter } from "../transports/http/network/http-errors.js";
-import { isRecord, parseJson } from "../util/json.js";
-import { redactText } from "../util/redact-text.js";
-import { canParseUrl, hashText } from "../util/text.js";
-import { backoffMs, sleep, withDeadline } from "../util/timers.js";
+import {
+  backoffMs,
+  ConnectionError,
+  canParseUrl,
+  fromHttpStatus,
+  fromSystemError,
+  hashText,
+  isRecord,
+  parseJson,
+  redactText,
+  sleep,
+  ToolCallError,
+  ToolportError,
+  toToolportError,
+  withDeadline,
+} from "@toolport/base";
+import { parseRetryAfter } from "@toolport/http";
+import type { Store } from "@toolport/stores";
 import type { McpRegistryClientOptions, RegistryCallOptions, RegistryWarning } from "./registry-options.js";
 import { fieldOf, InvalidValue, type StaleAnswer, textOf, unlessInvalid } from "./server-json.js";
 

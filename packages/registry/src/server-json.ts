@@ -1,7 +1,6 @@
 /** `server.json` and the responses of a registry: their types, and how untrusted documents are read. */
 
-import type { ToolportError } from "../errors/toolport-error.js";
-import { type Fields, isRecord } from "../util/json.js";
+import { type Fields, isRecord, type ToolportError } from "@toolport/base";
 
 /** An input: fixed by the publisher, with a default, or set by the user. */
 export interface ServerInput {

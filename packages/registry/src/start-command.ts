@@ -1,9 +1,7 @@
 /** Builds the start command of a package or an unpacked bundle. Never uses the publisher's choice of runtime, never a shell. */
-import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
-import { ConfigError, ConnectionError } from "../errors/toolport-error.js";
-import { ChunkList } from "../util/collections.js";
-import { type Fields, isRecord } from "../util/json.js";
-import { canParseUrl } from "../util/text.js";
+
+import { ChunkList, ConfigError, ConnectionError, canParseUrl, type Fields, isRecord } from "@toolport/base";
+import type { DockerServerEntry, StdioServerEntry } from "@toolport/core";
 import type { InputPlace, InputResolver } from "./input-resolver.js";
 import {
   fieldOf,

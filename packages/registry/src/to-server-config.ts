@@ -1,20 +1,9 @@
 /** Converts a registry entry to an entry for `mcpServers`, or reports which inputs are missing. */
-import { parseServerEntry } from "../config/parse-servers.js";
-import type {
-  DockerServerEntry,
-  HttpServerEntry,
-  ServerEntry,
-  StdioServerEntry,
-} from "../config/server-entry.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import {
-  canonicalHost,
-  isLiteralAddress,
-  isLocalName,
-  isLoopbackHost,
-} from "../transports/http/network/local-host.js";
-import { isRecord } from "../util/json.js";
-import { canParseUrl } from "../util/text.js";
+
+import { ConfigError, canParseUrl, isRecord } from "@toolport/base";
+import type { DockerServerEntry, HttpServerEntry, ServerEntry, StdioServerEntry } from "@toolport/core";
+import { parseServerEntry } from "@toolport/core/internal";
+import { canonicalHost, isLiteralAddress, isLocalName, isLoopbackHost } from "@toolport/http";
 import { type InputPlace, InputResolver, type InputValue, type RegistryInput } from "./input-resolver.js";
 import {
   fieldOf,

@@ -1,6 +1,6 @@
 /** Fills in the defaults of a schema for missing arguments. */
 
-import { isPlainObject } from "../util/json.js";
+import { isPlainObject } from "@toolport/base";
 import { isRecord, type JsonSchema, resolveLocalRef } from "./json-schema.js";
 import { setKey } from "./json-value.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { schemaProblem, toolProblem, uncheckedParts } from "./check-schema.js";
 
 interface SchemaFindings {

@@ -2,7 +2,7 @@
  * Rewrites a schema into the form that is validated: only what can be evaluated, references resolved, the original untouched. The rest is
  * not checked; `uncheckedParts` lists it.
  */
-import { getOrMake } from "../util/collections.js";
+import { getOrMake } from "@toolport/base";
 import { schemaProblem } from "./check-schema.js";
 import {
   baseOf,

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
 import type { ValidationIssue } from "./schema-validator.js";

@@ -5,8 +5,7 @@ import type {
   JsonSchemaValidatorResult,
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
-import { oncePerObject } from "../util/concurrency.js";
-import { isPlainObject } from "../util/json.js";
+import { isPlainObject, oncePerObject } from "@toolport/base";
 import { isRecord, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
 import {

@@ -1,7 +1,6 @@
 /** Converts the validator's flat list of errors, which includes parents and all alternatives, into issues for the caller, and writes their messages. */
 import type { OutputUnit } from "@cfworker/json-schema";
-import { pushTo } from "../util/collections.js";
-import { suggest } from "../util/suggest.js";
+import { pushTo, suggest } from "@toolport/base";
 import { type CompiledSchema, NEVER, type SchemaNode } from "./compile-schema.js";
 import { unescapeToken } from "./json-schema.js";
 import { MAX_ISSUES, type ValidationIssue } from "./schema-validator.js";

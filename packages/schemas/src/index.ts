@@ -1,6 +1,6 @@
 /** The entry point `toolport/schemas`: schemas for models, plain lists of parameters, and repaired arguments, without a server. */
 
-export type { JsonSchema } from "../model/tool-info.js";
+export type { JsonSchema } from "@toolport/base";
 export { type RepairedArguments, repairArguments } from "./create-validator.js";
 export { deriveSchema } from "./derive/derive-schema.js";
 export type { DerivedSchema, SchemaChange, SchemaTarget } from "./derive/derived-schema.js";

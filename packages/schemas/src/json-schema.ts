@@ -1,7 +1,5 @@
 /** The structure of JSON Schema: which keywords contain subschemas, what makes their value valid, and where references inside one document lead. Nothing is ever fetched. */
-import type { JsonSchema } from "../model/tool-info.js";
-import { oncePerObject } from "../util/concurrency.js";
-import { isRecord } from "../util/json.js";
+import { isRecord, type JsonSchema, oncePerObject } from "@toolport/base";
 import { setKey } from "./json-value.js";
 
 export { isRecord, type JsonSchema };

@@ -1,5 +1,5 @@
 /** Converts a value to the form in which JSON sends it. */
-import { isPlainObject } from "../util/json.js";
+import { isPlainObject } from "@toolport/base";
 
 const MAX_DEPTH = 500;
 

@@ -3,7 +3,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createRandom, randomSchema, randomValue } from "../../test/support/random-schemas.js";
+import { createRandom, randomSchema, randomValue } from "../../../test/support/random-schemas.js";
 import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
 

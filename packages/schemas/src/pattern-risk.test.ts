@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { isSimplePattern } from "./read-pattern.js";
 
 it.each([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { argumentRows } from "../../test/support/argument-cases.js";
+import { argumentRows } from "../../../test/support/argument-cases.js";
 import { repairArguments } from "./create-validator.js";
 
 test.each(argumentRows)(

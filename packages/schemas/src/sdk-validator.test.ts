@@ -2,7 +2,7 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { createSchemaValidator, createSdkValidator } from "./create-validator.js";
 
 const text = { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } } as const;

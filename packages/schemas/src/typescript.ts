@@ -1,6 +1,5 @@
 /** Converts JSON Schema to a TypeScript type that is never narrower than the schema, and any text to unique, valid identifiers. */
-import type { JsonSchema } from "../model/tool-info.js";
-import { visibleText } from "../util/visible-text.js";
+import { type JsonSchema, visibleText } from "@toolport/base";
 import { isRecord, resolveLocalRef } from "./json-schema.js";
 
 /** One property of an object type. */

@@ -1,6 +1,6 @@
 /** A keyword that cannot be evaluated refuses nothing at any place: what is accepted with `true` or with `false` there is accepted. */
 import { beforeAll, expect, test } from "vitest";
-import { createSeededRandom } from "../../test/support/random.js";
+import { createSeededRandom } from "../../../test/support/random.js";
 import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
 

@@ -1,6 +1,5 @@
 /** Creates a store on a backend: adds JSON, encryption, lease objects, watchers and `close()`. */
-import { StateError } from "../errors/toolport-error.js";
-import { callSafely } from "../util/callbacks.js";
+import { callSafely, StateError } from "@toolport/base";
 import { keylessSealer, readRecordText, readSealedText, type Sealer, writeRecordText } from "./sealing.js";
 import type { Lease, Store } from "./store.js";
 import type { BackendRecord, StoreBackend } from "./store-backend.js";

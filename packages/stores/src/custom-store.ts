@@ -1,8 +1,6 @@
 /** Stores that a user passes as an option: their methods are checked, and their errors become `StateError`s. */
 
-import { readField } from "../errors/foreign-error.js";
-import { ConfigError, StateError } from "../errors/toolport-error.js";
-import { redactText } from "../util/redact-text.js";
+import { ConfigError, readField, redactText, StateError } from "@toolport/base";
 import type { Lease, Store } from "./store.js";
 
 const METHODS = ["get", "put", "delete", "list", "lease", "watch"] as const;

@@ -1,8 +1,6 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
-import { StateError } from "../../errors/toolport-error.js";
-import type { Store, StoredRecord } from "../../state/store.js";
-import { sha256 } from "../../util/text.js";
-import { sleep, unrefTimer } from "../../util/timers.js";
+import { StateError, sha256, sleep, unrefTimer } from "@toolport/base";
+import type { Store, StoredRecord } from "./store.js";
 
 /** How long a process may be silent before others assume that it is gone. */
 const LEASE_MS = 10_000;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { waitFor } from "../../../test/support/wait-for.js";
-import { createKeyRing, createStoreKey } from "../sealing.js";
 import { loadKeychain, loadLocalKeys } from "./local-files.js";
+import { createKeyRing, createStoreKey } from "./sealing.js";
 
 let folder = "";
 let keyFile = "";

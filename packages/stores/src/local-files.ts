@@ -14,8 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { StateError } from "../../errors/toolport-error.js";
-import { callSafely } from "../../util/callbacks.js";
+import { callSafely, StateError } from "@toolport/base";
 import {
   createKeyRing,
   createSealer,
@@ -23,9 +22,9 @@ import {
   type KeyRing,
   type Sealer,
   type StoreKey,
-} from "../sealing.js";
-import type { LeaseHolder } from "../store-backend.js";
+} from "./sealing.js";
 import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "./store-arguments.js";
+import type { LeaseHolder } from "./store-backend.js";
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;

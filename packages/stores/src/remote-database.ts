@@ -1,8 +1,13 @@
 /** What stores in a database server share: loading the driver, time limits, and following the changes of others. */
-import { readField } from "../../errors/foreign-error.js";
-import { StateError, type StateErrorCode } from "../../errors/toolport-error.js";
-import { redactText } from "../../util/redact-text.js";
-import { backoffMs, pause, withDeadline } from "../../util/timers.js";
+import {
+  backoffMs,
+  pause,
+  readField,
+  redactText,
+  StateError,
+  type StateErrorCode,
+  withDeadline,
+} from "@toolport/base";
 
 /** Loads an optional package; the error for a missing one says how to install it. */
 export async function loadDriver<T>(name: string, load: () => Promise<T>): Promise<T> {

@@ -1,6 +1,5 @@
 /** Seals texts so that they cannot be read, changed or moved without the key: AES-256-GCM, bound to the record's key. */
-import { StateError } from "../errors/toolport-error.js";
-import { loadOnce } from "../util/concurrency.js";
+import { loadOnce, StateError } from "@toolport/base";
 
 /** More arguments than this at once would overflow the stack of some engines. */
 const CHUNK = 0x8000;

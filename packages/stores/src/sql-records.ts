@@ -1,6 +1,6 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
-import { StateError } from "../../errors/toolport-error.js";
-import { UNKEYED } from "../sealing.js";
+import { StateError } from "@toolport/base";
+import { UNKEYED } from "./sealing.js";
 import {
   type BackendPut,
   type BackendRecord,
@@ -8,7 +8,7 @@ import {
   type LeaseHolder,
   type LeaseRequest,
   type StoreBackend,
-} from "../store-backend.js";
+} from "./store-backend.js";
 
 /** A value of a column or a parameter. */
 type SqlValue = string | number | null;

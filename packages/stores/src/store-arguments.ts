@@ -1,9 +1,7 @@
 /** Checks what a program passes to a function that creates a store. */
 
-import { ConfigIssues, EntryReader, type Option } from "../../config/option-table.js";
-import { isRecord } from "../../util/json.js";
-import { canParseUrl } from "../../util/text.js";
-import { createKeyRing, createSealer, keylessSealer, type Sealer, type StoreKey } from "../sealing.js";
+import { ConfigIssues, canParseUrl, EntryReader, isRecord, type Option } from "@toolport/base";
+import { createKeyRing, createSealer, keylessSealer, type Sealer, type StoreKey } from "./sealing.js";
 
 interface StoreArguments {
   /** The function, for messages: `redisStore()`. */

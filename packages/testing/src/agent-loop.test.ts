@@ -1,6 +1,7 @@
 /** A scripted agent with real servers, without a model or a framework. */
+
+import { createToolport } from "@toolport/core";
 import { describe, expect, test } from "vitest";
-import { createToolport } from "../create-toolport.js";
 import { createScriptedModel, runAgentLoop } from "./agent-loop.js";
 import { createTestServer } from "./create-test-server.js";
 

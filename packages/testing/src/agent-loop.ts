@@ -1,9 +1,6 @@
 /** A minimal agent loop: asks the model, runs the tool calls it requests, and passes the results back until the model is done. */
-import { ToolportError } from "../errors/toolport-error.js";
-import type { CallToolOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { Toolport } from "../toolport.js";
+import { type ToolInfo, ToolportError } from "@toolport/base";
+import type { CallToolOptions, Toolport, ToolResult } from "@toolport/core";
 
 /** A tool call that a model requests. */
 export interface AgentCall {

@@ -9,8 +9,7 @@ import type {
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
-import { ConfigError } from "../errors/toolport-error.js";
-import { loadOnce } from "../util/concurrency.js";
+import { ConfigError, loadOnce } from "@toolport/base";
 import type {
   RecordedCall,
   StandardToolSchema,

@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcon
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { takeLeakSnapshot, waitFor, waitForNoLeaks } from "../../test/support/leaks.js";
+import { takeLeakSnapshot, waitFor, waitForNoLeaks } from "../../../test/support/leaks.js";
 import { createTestServer, type TestServer, type TestServerDefinition, type TestTool } from "./index.js";
 
 const DEFINITION = {

@@ -1,6 +1,6 @@
 /** A real MCP server for tests, defined by plain objects and served over every transport. */
 import type { Server, ServerNotifier } from "@modelcontextprotocol/server";
-import type { CustomServerEntry, HttpServerEntry, WebSocketServerEntry } from "../config/server-entry.js";
+import type { CustomServerEntry, HttpServerEntry, WebSocketServerEntry } from "@toolport/core";
 import { type Connected, loadServerSdk, type ServerSdk, type SharedState } from "./build-server.js";
 import {
   memoryEntry,

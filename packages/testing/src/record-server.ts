@@ -3,15 +3,9 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseServerEntry } from "../config/parse-servers.js";
-import { CONNECTION_TAP, type ConnectionTap } from "../config/server-config.js";
-import type { HttpServerEntry, ServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import { isSecretName } from "../telemetry/logger.js";
-import { callSafely } from "../util/callbacks.js";
-import { parseJson } from "../util/json.js";
-import { redactValues } from "../util/redact-text.js";
-import { canParseUrl } from "../util/text.js";
+import { ConfigError, callSafely, canParseUrl, isSecretName, parseJson, redactValues } from "@toolport/base";
+import type { HttpServerEntry, ServerEntry } from "@toolport/core";
+import { CONNECTION_TAP, type ConnectionTap, parseServerEntry } from "@toolport/core/internal";
 
 /** Options of {@link recordServer}. */
 export interface RecordOptions {

@@ -1,11 +1,7 @@
 /** Replays a recording as a server, in this process and without a network. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import type { CustomServerEntry } from "../config/server-entry.js";
-import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { canonicalJson } from "../util/canonical-json.js";
-import { pushTo } from "../util/collections.js";
-import { loadOnce } from "../util/concurrency.js";
-import { sleep } from "../util/timers.js";
+import { canonicalJson, loadOnce, pushTo, sleep } from "@toolport/base";
+import { type CustomServerEntry, createLinkedTransports } from "@toolport/core";
 import {
   matchesRecorded,
   type RecordedMessage,

@@ -11,15 +11,15 @@ import { buffer as readBytes, text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { JSONRPCMessage, McpRequestContext, Transport } from "@modelcontextprotocol/server";
+import { loadOnce } from "@toolport/base";
+import {
+  type CustomServerEntry,
+  createLinkedTransports,
+  type HttpServerEntry,
+  type StdioServerEntry,
+  type WebSocketServerEntry,
+} from "@toolport/core";
 import type { WebSocket } from "ws";
-import type {
-  CustomServerEntry,
-  HttpServerEntry,
-  StdioServerEntry,
-  WebSocketServerEntry,
-} from "../config/server-entry.js";
-import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { loadOnce } from "../util/concurrency.js";
 import { buildServer, type SharedState, trackServer } from "./build-server.js";
 import type { TestServerEra } from "./test-server-definition.js";
 

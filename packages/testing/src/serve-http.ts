@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { ServerNotifier, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
-import type { HttpServerEntry } from "../config/server-entry.js";
+import type { HttpServerEntry } from "@toolport/core";
 import { buildServer, type ServerSdk, type SharedState, trackServer } from "./build-server.js";
 import { listenOnLoopback, type Opened, sendWebResponse, toWebRequest } from "./serve-connection.js";
 import type { TestServerEra } from "./test-server-definition.js";

@@ -1,108 +1,115 @@
 /** The main entry point `toolport`: named exports only. */
-export type { OAuthStatus } from "./auth/server-oauth.js";
-export type { CatalogExport } from "./catalog/exported-catalog.js";
-export type { ScanHook } from "./catalog/safety/scan.js";
-export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
-export type { OAuthOptions } from "./config/read-oauth.js";
-export type {
-  CustomServerEntry,
-  DockerServerEntry,
-  FailurePredicate,
-  HttpServerEntry,
-  ServerEntry,
-  StdioServerEntry,
-  WebSocketServerEntry,
-} from "./config/server-entry.js";
-export type { WaitOptions } from "./connection/server-connection.js";
-export type {
-  AudioContent,
-  ContentBlock,
-  EmbeddedResource,
-  ImageContent,
-  OtherContent,
-  ResourceLink,
-  TextContent,
-} from "./content/content-block.js";
-export { type ContentPart, toContentParts } from "./content/content-part.js";
-export { createToolport } from "./create-toolport.js";
-export {
-  classifyError,
-  type ErrorClassification,
-  isTransportNotImplemented,
-  isUnauthorized,
-  shouldRetry,
-} from "./errors/classify-error.js";
+
 export {
   AuthError,
   CatalogError,
   ConfigError,
   ConnectionError,
+  classifyError,
+  type ErrorClassification,
+  isTransportNotImplemented,
+  isUnauthorized,
+  type ListedTool,
+  type Logger,
   type Outcome,
+  type PromptInfo,
+  type ResourceContents,
+  type ResourceInfo,
+  type ResourceTemplateInfo,
+  type ServerRef,
   StateError,
   SuspensionError,
+  shouldRetry,
   ToolCallError,
+  type ToolFilter,
+  type ToolInfo,
   ToolportError,
-} from "./errors/toolport-error.js";
-export type { ApprovalRequest } from "./execution/approve.js";
-export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
-export type { FallbackRequest } from "./execution/fallback.js";
-export type { CallEndEvent, CallEvent, CallListener } from "./execution/listeners.js";
-export { TRUNCATED_META_KEY, type Truncation } from "./execution/result-size.js";
+} from "@toolport/base";
 export {
+  type AccessOptions,
+  type ApprovalRequest,
+  type AudioContent,
+  type CacheResultsOptions,
+  type CallEndEvent,
+  type CallEvent,
+  type CallInterceptor,
+  type CallListener,
+  type CallToolOptions,
+  type CatalogExport,
+  type Completion,
+  type CompletionReference,
+  type ConnectOptions,
+  type ConnectReport,
+  type ContentBlock,
+  type ContentPart,
+  type CostOptions,
+  type CustomServerEntry,
+  cacheResults,
+  createLinkedTransports,
+  createToolport,
+  type DockerServerEntry,
+  type ElicitationAnswer,
+  type ElicitationOption,
+  type ElicitationRequest,
+  type EmbeddedResource,
+  type FailurePredicate,
+  type FallbackRequest,
+  type HttpServerEntry,
+  type ImageContent,
+  type InstructionsOptions,
   isSuspended,
+  McpToolMetadataKeys,
+  type OAuthCallbackOptions,
+  type OAuthOptions,
+  type OAuthStatus,
+  type OtherContent,
+  type PrincipalOptions,
+  type Progress,
+  type PromptResult,
+  type ReadResourceOptions,
+  type RequestOrigin,
+  type ResourceLink,
+  type ResourcesPresenter,
+  type ResourceUpdate,
   type ResumeInput,
   type ResumeOptions,
+  type SamplingAnswer,
+  type SamplingRequest,
+  type ScanHook,
+  type ServerEntry,
+  type ServerLogEntry,
+  type ServerLogListener,
+  type ServerReport,
+  type ServerSnapshot,
+  type ServerTransport,
+  type SkillContent,
+  type SkillInfo,
+  type Skills,
+  type StdioServerEntry,
+  type SuspendCallOptions,
   type Suspended,
   type SuspendedForApproval,
   type SuspendedForInput,
   type SuspendedForLogin,
-} from "./execution/suspend/suspension.js";
-export type {
-  CallInterceptor,
-  CallToolOptions,
-  SuspendCallOptions,
-  TaskCallOptions,
-  ToolCall,
-} from "./execution/tool-call.js";
-export type { ToolResult } from "./execution/tool-result.js";
-export type {
-  PromptInfo,
-  ResourceContents,
-  ResourceInfo,
-  ResourceTemplateInfo,
-} from "./model/resource-info.js";
-export type { ListedTool, ServerRef, ToolFilter, ToolInfo } from "./model/tool-info.js";
-export type { Completion, CompletionReference } from "./port/complete.js";
-export type { ToolportEvents } from "./port/events.js";
-export type { PromptResult } from "./port/get-prompt.js";
-export type { InstructionsOptions } from "./port/instructions.js";
-export type { OAuthCallbackOptions } from "./port/oauth-callback.js";
-export type { ToolportOptions } from "./port/options.js";
-export type { ResourcesPresenter } from "./port/own-tools/own-tools.js";
-export type { PrincipalOptions } from "./port/principal.js";
-export type { ConnectReport, ServerReport } from "./port/report.js";
-export type { ResourceUpdate } from "./port/resources/subscriptions.js";
-export type { AccessOptions, ReadResourceOptions } from "./port/server-access.js";
-export type { SkillContent, SkillInfo, Skills } from "./port/skills.js";
-export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
-export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/port-tasks.js";
-export type { CostOptions, ToolCosts } from "./port/tool-costs.js";
-export type { Progress } from "./protocol/pending-request.js";
-export type {
-  ElicitationAnswer,
-  ElicitationOption,
-  ElicitationRequest,
-} from "./protocol/server-requests/elicitation.js";
-export type {
-  RequestOrigin,
-  SamplingAnswer,
-  SamplingRequest,
-} from "./protocol/server-requests/sampling-and-roots.js";
-export type { ServerLogEntry, ServerLogListener } from "./protocol/server-requests/server-request-options.js";
-export type { SchemaValidatorFactory } from "./schema/create-validator.js";
-export { memoryStore } from "./state/memory-store.js";
-export type { Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
-export type { Logger } from "./telemetry/logger.js";
-export type { ConnectOptions, Toolport, ToolsOptions } from "./toolport.js";
-export { createLinkedTransports } from "./transports/memory/linked-transports.js";
-export type { ServerTransport } from "./transports/server-transport.js";
+  type TaskCallOptions,
+  type TaskHandle,
+  type TaskInfo,
+  type TaskResultOptions,
+  type TextContent,
+  type ToolCall,
+  type ToolCosts,
+  type Toolport,
+  type ToolportEvents,
+  type ToolportOptions,
+  type ToolportSnapshot,
+  type ToolResult,
+  type ToolsOptions,
+  TRUNCATED_META_KEY,
+  type Truncation,
+  toContentParts,
+  toolMetadata,
+  type WaitOptions,
+  type WebSocketServerEntry,
+} from "@toolport/core";
+export type { SchemaValidatorFactory } from "@toolport/schemas/internal";
+export { type Lease, memoryStore, type PutOptions, type Store, type StoredRecord } from "@toolport/stores";

@@ -1,10 +1,10 @@
 /** The entry point `toolport/agents`: MCP servers for agents with the API of Cloudflare's agents, on any runtime. */
-export { isTransportNotImplemented, isUnauthorized } from "../../errors/classify-error.js";
+export { isTransportNotImplemented, isUnauthorized } from "@toolport/base";
 export {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
   durableObjectStore,
-} from "../../state/stores/durable-object/durable-object-store.js";
+} from "@toolport/stores";
 export {
   type AddMcpServerResult,
   type AddServerOptions,

@@ -7,17 +7,17 @@ import type {
   ServerCapabilities,
   Tool,
 } from "@modelcontextprotocol/client";
+import { canParseUrl, definedFields, StateError, toToolportError } from "@toolport/base";
+import {
+  createToolport,
+  type OAuthCallbackOptions,
+  type ServerReport,
+  type ServerSnapshot,
+  type Toolport,
+  type ToolportOptions,
+  type ToolportSnapshot,
+} from "@toolport/core";
 import type { ToolSet } from "ai";
-import { createToolport } from "../../create-toolport.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { StateError } from "../../errors/toolport-error.js";
-import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
-import type { ToolportOptions } from "../../port/options.js";
-import type { ServerReport } from "../../port/report.js";
-import type { ServerSnapshot, ToolportSnapshot } from "../../port/snapshot.js";
-import type { Toolport } from "../../toolport.js";
-import { definedFields } from "../../util/json.js";
-import { canParseUrl } from "../../util/text.js";
 import type { ForModelOption } from "../for-model.js";
 import {
   normaliseUrl,

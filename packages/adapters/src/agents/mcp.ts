@@ -1,2 +1,2 @@
 /** The entry point `toolport/agents/mcp`: what Cloudflare's documentation imports from `agents/mcp`. */
-export { isTransportNotImplemented, isUnauthorized } from "../../errors/classify-error.js";
+export { isTransportNotImplemented, isUnauthorized } from "@toolport/base";

@@ -1,11 +1,8 @@
 /** How a program describes a server of an agent, and what the agent saves about it in addition to the port, in the same store. */
 import type { ClientOptions } from "@modelcontextprotocol/client";
-import type { HttpServerEntry } from "../../config/server-entry.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { StateError } from "../../errors/toolport-error.js";
-import type { Store } from "../../state/store.js";
-import { definedFields } from "../../util/json.js";
-import { canParseUrl, hashText } from "../../util/text.js";
+import { canParseUrl, definedFields, hashText, StateError, toToolportError } from "@toolport/base";
+import type { HttpServerEntry } from "@toolport/core";
+import type { Store } from "@toolport/stores";
 
 /** Headers in any form that `new Headers()` accepts. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;

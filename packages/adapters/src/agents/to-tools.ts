@@ -1,14 +1,10 @@
 /** The currently known tools as a `ToolSet` of the AI SDK, synchronously. */
+
+import { ConfigError, isForModel, loadOnce, type ToolInfo } from "@toolport/base";
+import type { Toolport, ToolportSnapshot } from "@toolport/core";
+import { CALL_TOOL_NAME, deferredTools, portOf, SEARCH_TOOLS_NAME, toOwnInfo } from "@toolport/core/internal";
+import { OfferedTool } from "@toolport/schemas/internal";
 import type { ToolSet } from "ai";
-import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { ConfigError } from "../../errors/toolport-error.js";
-import { isForModel, type ToolInfo } from "../../model/tool-info.js";
-import { toOwnInfo } from "../../port/own-tools/own-tools.js";
-import { portOf } from "../../port/port-access.js";
-import type { ToolportSnapshot } from "../../port/snapshot.js";
-import { OfferedTool } from "../../schema/derive/offered-tool.js";
-import type { Toolport } from "../../toolport.js";
-import { loadOnce } from "../../util/concurrency.js";
 import { loadAi } from "../ai-sdk/content.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
 import { type ForModelOption, withReader } from "../for-model.js";

@@ -1,13 +1,14 @@
 /** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`, and a small replacement for that class, on any runtime. */
-import { DurableObjectBase } from "#durable-object";
+
+import { canParseUrl, loadOnce, oncePerObject } from "@toolport/base";
 import {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
   durableObjectStore,
-} from "../../state/stores/durable-object/durable-object-store.js";
-import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/store-arguments.js";
-import { loadOnce, oncePerObject } from "../../util/concurrency.js";
-import { canParseUrl } from "../../util/text.js";
+  KEY_VARIABLE,
+  type StoreKeys,
+} from "@toolport/stores";
+import { DurableObjectBase } from "#durable-object";
 import {
   type AddMcpServerResult,
   type AddServerOptions,

@@ -2,17 +2,17 @@
  * Results, calls that wait and prompts in the format of the AI SDK, whose three versions have three formats for files; and the waiting
  * calls of messages, which are continued and replaced by their results.
  */
-import type { ContentPart } from "../../content/content-part.js";
-import { ConfigError } from "../../errors/toolport-error.js";
+
+import { ConfigError, sha256 } from "@toolport/base";
 import {
+  type ContentPart,
   isSuspended,
+  type PromptResult,
   type ResumeInput,
   type ResumeOptions,
   type Suspended,
-} from "../../execution/suspend/suspension.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { PromptResult } from "../../port/get-prompt.js";
-import { sha256 } from "../../util/text.js";
+  type ToolResult,
+} from "@toolport/core";
 import { createFitter, type WithForModel } from "../for-model.js";
 import {
   type ContentOptions,

@@ -1,14 +1,24 @@
 /** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
+
+import {
+  ConfigError,
+  debugChannel,
+  definedFields,
+  parseJson,
+  pushTo,
+  type ToolInfo,
+  ToolportError,
+} from "@toolport/base";
+import type { ToolResult } from "@toolport/core";
+import { SEARCH_TOOLS_NAME, toToolResult } from "@toolport/core/internal";
+import {
+  OfferedTool,
+  readCompact,
+  type SchemaFormOptions,
+  targetOf,
+  type WithCompact,
+} from "@toolport/schemas/internal";
 import type { JSONValue } from "ai";
-import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
-import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
-import { OfferedTool, type SchemaFormOptions, targetOf } from "../../schema/derive/offered-tool.js";
-import { debugChannel } from "../../telemetry/logger.js";
-import { pushTo } from "../../util/collections.js";
-import { definedFields, parseJson } from "../../util/json.js";
 import {
   callersOf,
   type DeferredOffer,

@@ -1,6 +1,7 @@
 /** Progress for a consumer that is slower than the server. */
+
+import { isSuspended } from "@toolport/core";
 import { expect, test } from "vitest";
-import { isSuspended } from "../../execution/suspend/suspension.js";
 import { progressResults } from "./execute-tool.js";
 
 test("a slow consumer gets the latest progress and the result", async () => {

@@ -1,15 +1,21 @@
 /** Runs a call of a model and returns its output. */
-import { SuspensionError, ToolCallError } from "../../errors/toolport-error.js";
-import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { Progress } from "../../protocol/pending-request.js";
-import type { OfferedTool } from "../../schema/derive/offered-tool.js";
-import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
-import { LinkedQueue } from "../../util/collections.js";
-import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
-import { sha256 } from "../../util/text.js";
-import { onSharedAbort } from "../../util/timers.js";
+import {
+  LinkedQueue,
+  MAX_WAITING_CALLS,
+  onSharedAbort,
+  READ_ARTIFACT_NAME,
+  SuspensionError,
+  sha256,
+  ToolCallError,
+} from "@toolport/base";
+import {
+  type CallToolOptions,
+  isSuspended,
+  type Progress,
+  type Suspended,
+  type ToolResult,
+} from "@toolport/core";
+import type { OfferedTool } from "@toolport/schemas/internal";
 import { calledTool, createFitter } from "../for-model.js";
 import { isLeftOutWatched } from "../model-content.js";
 import { toCallOptions } from "../run-calls.js";

@@ -1,12 +1,10 @@
 /** Converts tools to a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
+
+import { CatalogError, definedFields, isRecord, type ToolInfo } from "@toolport/base";
+import type { Suspended } from "@toolport/core";
+import { SEARCH_TOOLS_NAME } from "@toolport/core/internal";
+import { type OfferedTool, setKey, targetOf, withSourceSchema } from "@toolport/schemas/internal";
 import type { Schema, ToolSet } from "ai";
-import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { CatalogError } from "../../errors/toolport-error.js";
-import type { Suspended } from "../../execution/suspend/suspension.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { type OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
-import { setKey } from "../../schema/json-value.js";
-import { definedFields, isRecord } from "../../util/json.js";
 import { hasReader } from "../for-model.js";
 import {
   checkDeferred,

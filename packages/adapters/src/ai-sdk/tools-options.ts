@@ -1,11 +1,9 @@
 /** The options of the tools for the AI SDK. */
+
+import { ConfigError, type ToolInfo } from "@toolport/base";
+import type { CallToolOptions, Progress, ToolResult } from "@toolport/core";
+import type { SchemaFormOptions } from "@toolport/schemas/internal";
 import type { Tool } from "ai";
-import { ConfigError } from "../../errors/toolport-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import type { Progress } from "../../protocol/pending-request.js";
-import type { SchemaFormOptions } from "../../schema/derive/offered-tool.js";
 import type { ContentOptions } from "../model-content.js";
 import type { AllowedCallers, OfferOptions } from "../offered-tools.js";
 import type { SuspendOptions } from "../tool-source.js";

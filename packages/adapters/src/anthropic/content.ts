@@ -1,6 +1,5 @@
 /** Content as blocks of Anthropic's messages API: results and prompts. */
-import type { ContentPart } from "../../content/content-part.js";
-import type { PromptResult } from "../../port/get-prompt.js";
+import type { ContentPart, PromptResult } from "@toolport/core";
 import {
   type ContentOptions,
   convertResult,

@@ -1,6 +1,5 @@
 /** Runs the calls that an Anthropic model requested, and returns the message to append to the conversation. */
-import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { partNote } from "../../content/content-part.js";
+import { partNote, SEARCH_TOOLS_NAME } from "@toolport/core/internal";
 import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../model-content.js";
 import type { DeferredOptions } from "../offered-tools.js";
 import {

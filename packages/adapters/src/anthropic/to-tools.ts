@@ -1,7 +1,8 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
-import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { OfferedTool } from "../../schema/derive/offered-tool.js";
-import { definedFields } from "../../util/json.js";
+
+import { definedFields } from "@toolport/base";
+import { deriveSchema } from "@toolport/schemas";
+import type { OfferedTool } from "@toolport/schemas/internal";
 import {
   type AllowedCallers,
   callersOf,

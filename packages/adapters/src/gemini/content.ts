@@ -1,6 +1,5 @@
 /** Content as parts of Gemini's API: results and prompts. */
-import type { ContentPart } from "../../content/content-part.js";
-import type { PromptResult } from "../../port/get-prompt.js";
+import type { ContentPart, PromptResult } from "@toolport/core";
 import {
   type ContentOptions,
   convertResult,

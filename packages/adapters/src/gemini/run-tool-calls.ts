@@ -1,5 +1,5 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
-import { partNote } from "../../content/content-part.js";
+import { partNote } from "@toolport/core/internal";
 import { type ContentOptions, noteOrThrow, textOf } from "../model-content.js";
 import {
   type CallOutcome,

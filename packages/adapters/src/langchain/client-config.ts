@@ -7,9 +7,8 @@ import type {
   OAuthClientProvider,
   RequestId,
 } from "@modelcontextprotocol/client";
-import type { HttpServerEntry, ServerEntry, StdioServerEntry } from "../../config/server-entry.js";
-import type { ToolportOptions } from "../../port/options.js";
-import type { SchemaForm } from "../../schema/derive/offered-tool.js";
+import type { HttpServerEntry, ServerEntry, StdioServerEntry, ToolportOptions } from "@toolport/core";
+import type { SchemaForm } from "@toolport/schemas/internal";
 import type { AudienceRule, LeftOutContent } from "../model-content.js";
 import type { OutputHandling, ToolArtifact, ToolOutput } from "./content.js";
 import type { MCPClientError } from "./errors.js";

@@ -5,10 +5,9 @@ import {
   HumanMessage,
   type ContentBlock as LangChainBlock,
 } from "@langchain/core/messages";
-import { type ContentPart, partNote, toContentParts } from "../../content/content-part.js";
-import { ToolCallError } from "../../errors/toolport-error.js";
-import type { ContentBlock } from "../../execution/tool-result.js";
-import type { PromptResult } from "../../port/get-prompt.js";
+import { ToolCallError } from "@toolport/base";
+import { type ContentBlock, type ContentPart, type PromptResult, toContentParts } from "@toolport/core";
+import { partNote } from "@toolport/core/internal";
 import {
   type AudienceRule,
   type ContentOptions,

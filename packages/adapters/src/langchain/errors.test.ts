@@ -1,6 +1,5 @@
+import { ConfigError, formatPath } from "@toolport/base";
 import { expect, test } from "vitest";
-import { formatPath } from "../../config/option-table.js";
-import { ConfigError } from "../../errors/toolport-error.js";
 import { toZodError } from "./errors.js";
 
 test.each<[(string | number)[]]>([

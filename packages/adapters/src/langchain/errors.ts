@@ -1,11 +1,8 @@
 /** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
-import { compileFilter } from "../../catalog/filters/filters.js";
-import { parsePath } from "../../config/option-table.js";
-import { type ConfigError, ToolportError } from "../../errors/toolport-error.js";
-import type { ContentBlock } from "../../execution/tool-result.js";
-import type { WithheldTool } from "../../model/tool-info.js";
-import type { ToolportSnapshot } from "../../port/snapshot.js";
-import type { Toolport, ToolsOptions } from "../../toolport.js";
+
+import { type ConfigError, parsePath, ToolportError, type WithheldTool } from "@toolport/base";
+import type { ContentBlock, Toolport, ToolportSnapshot, ToolsOptions } from "@toolport/core";
+import { compileFilter } from "@toolport/core/internal";
 
 /** Details of the failure. */
 export interface ToolExceptionDetails {

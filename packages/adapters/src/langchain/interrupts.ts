@@ -5,15 +5,21 @@ import {
   AuthError,
   ConfigError,
   type ConfigIssue,
+  isRecord,
+  pushTo,
   SuspensionError,
+  sha256,
   ToolportError,
-} from "../../errors/toolport-error.js";
-import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import { pushTo } from "../../util/collections.js";
-import { isRecord, toRecord } from "../../util/json.js";
-import { sha256, timeOfUuid } from "../../util/text.js";
+  timeOfUuid,
+  toRecord,
+} from "@toolport/base";
+import {
+  type CallToolOptions,
+  isSuspended,
+  type ResumeInput,
+  type Suspended,
+  type ToolResult,
+} from "@toolport/core";
 import { wrongOptions } from "../offered-tools.js";
 import { resumeOptions } from "../run-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";

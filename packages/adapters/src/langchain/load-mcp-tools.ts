@@ -1,8 +1,8 @@
 /** Loads the tools of a client that the program created and connected. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
-import { createToolport } from "../../create-toolport.js";
-import { ConnectionError } from "../../errors/toolport-error.js";
+import { ConnectionError } from "@toolport/base";
+import { createToolport } from "@toolport/core";
 import type { LoadMcpToolsOptions } from "./client-config.js";
 import { asClientError } from "./errors.js";
 import { toLangChainTools } from "./to-tools.js";

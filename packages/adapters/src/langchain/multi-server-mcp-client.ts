@@ -1,14 +1,17 @@
 /** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
-import type { ToolportError } from "../../errors/toolport-error.js";
-import type { ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
-import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import type { ConnectReport } from "../../port/report.js";
-import type { ToolportSnapshot } from "../../port/snapshot.js";
-import { targetOf } from "../../schema/derive/offered-tool.js";
-import type { Toolport } from "../../toolport.js";
-import { copyPlain, definedFields } from "../../util/json.js";
+import {
+  copyPlain,
+  definedFields,
+  type ResourceInfo,
+  type ResourceTemplateInfo,
+  type ToolInfo,
+  type ToolportError,
+  type WithheldTool,
+} from "@toolport/base";
+import type { ConnectReport, Toolport, ToolportSnapshot } from "@toolport/core";
+import { targetOf } from "@toolport/schemas/internal";
 import type {
   ClientConfig,
   Connection,

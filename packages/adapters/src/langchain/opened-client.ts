@@ -1,20 +1,33 @@
 /** What an open `MultiServerMCPClient` works with: its configuration, its port, the ports of callers, log levels, background retries, notifications. */
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
-import { ENTRY_KEYS } from "../../config/entry-options.js";
-import type { HttpServerEntry, ServerEntry } from "../../config/server-entry.js";
-import { createToolport } from "../../create-toolport.js";
-import { AuthError, ConfigError, type ToolportError } from "../../errors/toolport-error.js";
-import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import type { PrincipalOptions } from "../../port/principal.js";
-import type { ServerReport } from "../../port/report.js";
-import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
-import type { SchemaForm } from "../../schema/derive/offered-tool.js";
-import type { Toolport } from "../../toolport.js";
-import { callSafely } from "../../util/callbacks.js";
-import { oncePerObject } from "../../util/concurrency.js";
-import { definedFields, type Fields, isRecord } from "../../util/json.js";
-import { isSafeName, joinName, markedNames, toolIdentity } from "../../util/safe-name.js";
-import { fullJitterMs, pause } from "../../util/timers.js";
+import {
+  AuthError,
+  ConfigError,
+  callSafely,
+  definedFields,
+  type Fields,
+  fullJitterMs,
+  isRecord,
+  isSafeName,
+  joinName,
+  markedNames,
+  oncePerObject,
+  pause,
+  type ToolInfo,
+  type ToolportError,
+  toolIdentity,
+  type WithheldTool,
+} from "@toolport/base";
+import {
+  createToolport,
+  type HttpServerEntry,
+  type PrincipalOptions,
+  type ServerEntry,
+  type ServerReport,
+  type Toolport,
+} from "@toolport/core";
+import { ENTRY_KEYS } from "@toolport/core/internal";
+import { SCHEMA_TARGETS, type SchemaForm } from "@toolport/schemas/internal";
 import type {
   ClientConfig,
   Connection,

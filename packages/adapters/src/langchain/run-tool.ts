@@ -1,16 +1,19 @@
 /** Runs one call of a LangChain tool: calls the hooks, converts the result, and throws failures as LangChain expects them. */
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
 import { ToolInputParsingException } from "@langchain/core/tools";
-import { partNote } from "../../content/content-part.js";
-import { ToolCallError, ToolportError } from "../../errors/toolport-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import type { CompactOptions } from "../../schema/derive/compact-schema.js";
-import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
-import { debugChannel } from "../../telemetry/logger.js";
-import { isRecord, toRecord } from "../../util/json.js";
-import { utf8Length } from "../../util/text.js";
+import {
+  debugChannel,
+  isRecord,
+  ToolCallError,
+  type ToolInfo,
+  ToolportError,
+  toRecord,
+  utf8Length,
+} from "@toolport/base";
+import type { CallToolOptions, ToolResult } from "@toolport/core";
+import { partNote } from "@toolport/core/internal";
+import type { SchemaTarget } from "@toolport/schemas";
+import type { CompactOptions } from "@toolport/schemas/internal";
 import { calledTool, type FitFacts, type PartFitter } from "../for-model.js";
 import { type AudienceRule, textPart } from "../model-content.js";
 import type { ToolSource } from "../tool-source.js";

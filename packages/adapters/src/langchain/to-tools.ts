@@ -1,11 +1,14 @@
 /** Converts the tools of a port to LangChain tools. */
 import { DynamicStructuredTool } from "@langchain/core/tools";
-import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
-import { OfferedTool, targetOf, withSourceSchema } from "../../schema/derive/offered-tool.js";
-import { debugChannel } from "../../telemetry/logger.js";
-import type { ToolsOptions } from "../../toolport.js";
-import { definedFields, isRecord } from "../../util/json.js";
+import { debugChannel, definedFields, isRecord, type ToolInfo, type WithheldTool } from "@toolport/base";
+import type { ToolsOptions } from "@toolport/core";
+import {
+  OfferedTool,
+  readCompact,
+  targetOf,
+  type WithCompact,
+  withSourceSchema,
+} from "@toolport/schemas/internal";
 import { createFitter, hasReader, type WithForModel, withReader } from "../for-model.js";
 import { type AllowedCallers, callersOf, checkDeferred, withoutSearch } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";

@@ -1,6 +1,5 @@
 /** Content in OpenAI's two formats, parts of the chat API and items of the responses API: results and prompts. */
-import type { ContentPart } from "../../content/content-part.js";
-import type { PromptResult } from "../../port/get-prompt.js";
+import type { ContentPart, PromptResult } from "@toolport/core";
 import {
   type ContentOptions,
   convertResult,

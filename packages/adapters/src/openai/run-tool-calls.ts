@@ -1,8 +1,8 @@
 /** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
-import { partNote } from "../../content/content-part.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { readCompact } from "../../schema/derive/compact-schema.js";
-import { OfferedTool } from "../../schema/derive/offered-tool.js";
+
+import type { ToolInfo } from "@toolport/base";
+import { partNote } from "@toolport/core/internal";
+import { OfferedTool, readCompact } from "@toolport/schemas/internal";
 import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../model-content.js";
 import type { DeferredOptions } from "../offered-tools.js";
 import {

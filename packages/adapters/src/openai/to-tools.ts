@@ -1,8 +1,7 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
-import type { ToolInfo } from "../../model/tool-info.js";
-import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { OfferedTool } from "../../schema/derive/offered-tool.js";
-import { definedFields } from "../../util/json.js";
+import { definedFields, type ToolInfo } from "@toolport/base";
+import { deriveSchema } from "@toolport/schemas";
+import type { OfferedTool } from "@toolport/schemas/internal";
 import {
   type AllowedCallers,
   callersOf,

@@ -1,6 +1,6 @@
 /** `DEBUG` patterns as in the `debug` package. */
 import { afterEach, expect, test, vi } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import { debugChannel, isChannelEnabled } from "./logger.js";
 
 afterEach(() => {

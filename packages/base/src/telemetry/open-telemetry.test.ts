@@ -1,6 +1,6 @@
 import { propagation, SpanKind, SpanStatusCode, context as spanContext, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, test } from "vitest";
-import { registerOpenTelemetry, type TestTelemetry } from "../../test/support/open-telemetry.js";
+import { registerOpenTelemetry, type TestTelemetry } from "../../../../test/support/open-telemetry.js";
 import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import { createTelemetry, type RequestFacts } from "./open-telemetry.js";
 

@@ -1,6 +1,6 @@
 /** Messages in the log: readable, short and without secrets. */
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import { createWireLog, describeMessage, guardLogger, type Logger } from "./logger.js";
 
 const CANARY = "CANARY-3f9a";

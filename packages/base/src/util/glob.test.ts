@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import { compileNames } from "./glob.js";
 
 test.each([

@@ -26,7 +26,7 @@ describe("jsonBytes is the size of what JSON.stringify writes", () => {
   });
 
   test("the schemas of real servers", () => {
-    const folder = new URL("../../test/fixtures/schemas/", import.meta.url);
+    const folder = new URL("../../../../test/fixtures/schemas/", import.meta.url);
     for (const file of readdirSync(folder)) {
       const value = JSON.parse(readFileSync(new URL(file, folder), "utf8"));
       expect([file, jsonBytes(value)]).toEqual([file, written(value)]);

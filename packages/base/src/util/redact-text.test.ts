@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import { hideCredentials, redactText, redactUrl } from "./redact-text.js";
 
 test.each([

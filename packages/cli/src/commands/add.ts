@@ -1,24 +1,19 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseJsonConfig } from "../../config/parse-json-config.js";
-import { ConfigError } from "../../errors/toolport-error.js";
-import { surroundingsOf } from "../../node/config-locations.js";
-import { textsIn } from "../../node/expand-entry.js";
-import { checkWritten } from "../../node/expand-server.js";
-import { hasVariables } from "../../node/expand-variables.js";
-import { detectDialect } from "../../node/read-document.js";
-import { readServers } from "../../node/read-servers.js";
-import { saveOwnConfig } from "../../node/save-own-config.js";
-import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
+import { ConfigError, isRecord, resolveCommand, shellWord } from "@toolport/base";
+import { parseJsonConfig } from "@toolport/base/json-config";
+import { saveOwnConfig } from "@toolport/config";
 import {
-  type ServerConfigResult,
-  type SourcePreference,
-  toServerConfig,
-} from "../../registry/to-server-config.js";
-import { isRecord } from "../../util/json.js";
-import { shellWord } from "../../util/shell-words.js";
-import { resolveCommand } from "../../util/text.js";
+  checkWritten,
+  detectDialect,
+  hasVariables,
+  readServers,
+  surroundingsOf,
+  textsIn,
+} from "@toolport/config/internal";
+import { type RegistryInput, type ServerConfigResult, toServerConfig } from "@toolport/registry";
+import type { InputValue, SourcePreference } from "@toolport/registry/internal";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
 import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, usageError } from "../errors.js";

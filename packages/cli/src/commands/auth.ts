@@ -1,9 +1,7 @@
 /** `toolport auth` and `logout`: log in to a server in the browser, and delete its tokens. */
-import { AuthError } from "../../errors/toolport-error.js";
-import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
-import type { ServerReport } from "../../port/report.js";
-import type { Toolport } from "../../toolport.js";
-import { shellWord } from "../../util/shell-words.js";
+import { AuthError, shellWord } from "@toolport/base";
+import { authorizeInBrowser } from "@toolport/config";
+import type { ServerReport, Toolport } from "@toolport/core";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, PRINCIPAL_OPTION, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { forgetInputs } from "../load-servers.js";

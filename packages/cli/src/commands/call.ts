@@ -1,13 +1,13 @@
 /** `toolport call`: calls a tool and prints the result. */
 import { resolve } from "node:path";
-import type { ServerEntry } from "../../config/server-entry.js";
-import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
-import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { JsonSchema } from "../../schema/json-schema.js";
-import { shellWord } from "../../util/shell-words.js";
-import { suggest } from "../../util/suggest.js";
+import { AuthError, type JsonSchema, shellWord, suggest, ToolCallError } from "@toolport/base";
+import {
+  type CallToolOptions,
+  isSuspended,
+  type ServerEntry,
+  type Suspended,
+  type ToolResult,
+} from "@toolport/core";
 import { parseCallExpression, readArguments, readObject } from "../call-arguments.js";
 import { type CalledTool, finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
@@ -139,7 +139,7 @@ async function recording(
 ): Promise<((entry: ServerEntry) => ServerEntry) | undefined> {
   const file = context.text("record");
   if (file === undefined) return undefined;
-  const { recordServer } = await import("../../testing/record-server.js");
+  const { recordServer } = await import("@toolport/testing");
   const path = resolve(context.cwd, file);
   const onError = (error: Error) => context.warn(`The recording stopped: ${error.message}`);
   return (entry) => recordServer(entry, path, { onError });

@@ -1,6 +1,7 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
-import { saveOwnConfig } from "../../node/save-own-config.js";
-import { shellWord } from "../../util/shell-words.js";
+
+import { shellWord } from "@toolport/base";
+import { saveOwnConfig } from "@toolport/config";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
 import { configurationError } from "../errors.js";

@@ -1,9 +1,7 @@
 /** `toolport completion` prints the script of a shell, which calls `toolport __complete` for candidates. */
 
-import { createToolport } from "../../create-toolport.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import type { ToolportSnapshot } from "../../port/snapshot.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord, type ToolInfo } from "@toolport/base";
+import { createToolport, type ToolportSnapshot } from "@toolport/core";
 import { propertiesOf } from "../call-arguments.js";
 import type {
   CommandContext,

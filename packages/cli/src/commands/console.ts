@@ -2,8 +2,8 @@
 
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { createConsoleAnswers } from "../../console/server-questions.js";
-import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
+import { createConsoleAnswers, startConsole } from "@toolport/console";
+import { CALLBACK_PATH } from "@toolport/console/internal";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { ANSWERED_BY_OPTION, flag, MODEL_OPTIONS, number, PRINCIPAL_OPTION } from "../command-options.js";
 import { principalOf } from "../suspended-calls.js";

@@ -1,8 +1,9 @@
 /** `toolport doctor`: checks files, servers, logins and state, and prints what to do. */
-import { parseServerEntry } from "../../config/parse-servers.js";
-import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
-import type { LoadedConfig } from "../../node/load-config.js";
-import type { Store } from "../../state/store.js";
+
+import { ConfigError, ToolportError } from "@toolport/base";
+import type { LoadedConfig } from "@toolport/config";
+import { parseServerEntry } from "@toolport/core/internal";
+import type { Store } from "@toolport/stores";
 import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenServers } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { checkConnections } from "../doctor/check-catalog.js";

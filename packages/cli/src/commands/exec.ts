@@ -2,16 +2,16 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type {
-  CodeLimits,
-  CodeMode,
-  CodeOutcome,
-  CodeSuspended,
-  ExecuteOptions,
-} from "../../code/code-mode.js";
-import { createCodeMode } from "../../code/create-code-mode.js";
-import { ProgramRecords, toSuspendedProgram } from "../../code/suspend/suspended-programs.js";
-import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
+import {
+  type CodeLimits,
+  type CodeMode,
+  type CodeOutcome,
+  type CodeSuspended,
+  createCodeMode,
+  type ExecuteOptions,
+} from "@toolport/code";
+import { ProgramRecords, toSuspendedProgram } from "@toolport/code/internal";
+import { isSuspended, type ResumeInput } from "@toolport/core";
 import type { CommandContext, CommandSpec, OpenPortOptions, RunCommand } from "../command.js";
 import { PRINCIPAL_OPTION, SUSPEND_OPTIONS, texts } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";

@@ -4,18 +4,17 @@ import { existsSync } from "node:fs";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { ServerEntry } from "../../config/server-entry.js";
-import type { ConfigIssue } from "../../errors/toolport-error.js";
-import { findConfigs } from "../../node/config-locations.js";
-import type { DialectKind } from "../../node/dialects/dialect.js";
-import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
-import { type CheckedServer, checkWritten } from "../../node/expand-server.js";
-import { type ExportDialect, exportConfig } from "../../node/export-config.js";
-import { effectiveServers, readConfig } from "../../node/load-config.js";
-import type { WrittenServer } from "../../node/read-servers.js";
-import { saveOwnConfig } from "../../node/save-own-config.js";
-import { shellWord } from "../../util/shell-words.js";
-import { suggest } from "../../util/suggest.js";
+import { type ConfigIssue, shellWord, suggest } from "@toolport/base";
+import { DIALECT_KINDS, type DialectKind, exportConfig, findConfigs, saveOwnConfig } from "@toolport/config";
+import {
+  type CheckedServer,
+  checkWritten,
+  type ExportDialect,
+  effectiveServers,
+  readConfig,
+  type WrittenServer,
+} from "@toolport/config/internal";
+import type { ServerEntry } from "@toolport/core";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, text, texts } from "../command-options.js";
 import { CliError, configurationError } from "../errors.js";

@@ -1,6 +1,6 @@
 /** `toolport inspect`: shows everything about a server, with `--raw` the exchanged messages, too. */
 
-import { formatPairs } from "../../util/format-table.js";
+import { formatPairs } from "@toolport/base";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { requireServer, type ServerOutcome, sourceOf } from "../connect-servers.js";

@@ -1,8 +1,8 @@
 /** `toolport list`: connects the servers and shows their state. */
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
-import type { ToolCosts } from "../../port/tool-costs.js";
-import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
+import { formatRow, type TableColumn, textWidth } from "@toolport/base";
+import type { ToolCosts } from "@toolport/core";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand, ServerOrigin } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
 import {

@@ -3,13 +3,17 @@
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type AuditReport, verifyAudit } from "../../serve/audit/verify-audit.js";
-import type { Policy, PolicyDecision, PolicyRequest } from "../../serve/index.js";
-import { readPolicy } from "../../serve/policy/read-policy.js";
-import { readUri } from "../../serve/policy/resource-uri.js";
-import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
-import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
-import { createSeal } from "../../serve/replicas/seal.js";
+import { type Policy, type PolicyDecision, type PolicyRequest, readPolicy } from "@toolport/gateway";
+import {
+  type AuditReport,
+  createSeal,
+  findingText,
+  GATEWAY_KEYS_RECORD,
+  loadGatewayKeys,
+  readUri,
+  reviewRules,
+  verifyAudit,
+} from "@toolport/gateway/internal";
 import { readObject } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text, texts } from "../command-options.js";

@@ -2,9 +2,8 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { toContentParts } from "../../content/content-part.js";
-import type { ResourceContents } from "../../model/resource-info.js";
-import { shellWord } from "../../util/shell-words.js";
+import { type ResourceContents, shellWord } from "@toolport/base";
+import { toContentParts } from "@toolport/core";
 import { formatPart } from "../call-result.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../command-options.js";

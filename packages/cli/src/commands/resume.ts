@@ -1,7 +1,7 @@
 /** `toolport resume`, `suspended` and `discard`: continue, list and give up calls that wait for a person. */
 
-import { ToolCallError } from "../../errors/toolport-error.js";
-import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
+import { ToolCallError } from "@toolport/base";
+import { isSuspended, type ResumeInput, type Suspended } from "@toolport/core";
 import { readObject } from "../call-arguments.js";
 import { finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, PositionalSpec, RunCommand } from "../command.js";

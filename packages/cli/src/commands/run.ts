@@ -1,10 +1,7 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
-import type { ToolSource } from "../../adapters/tool-source.js";
-import { ToolportError } from "../../errors/toolport-error.js";
-import type { ApprovalRequest } from "../../execution/approve.js";
-import type { ToolportOptions } from "../../port/options.js";
-import type { Toolport } from "../../toolport.js";
-import { shellWord } from "../../util/shell-words.js";
+import type { ToolSource } from "@toolport/adapters/internal";
+import { shellWord, ToolportError } from "@toolport/base";
+import type { ApprovalRequest, Toolport, ToolportOptions } from "@toolport/core";
 import { type AgentOutcome, chooseModel, type Model, type ModelApi, runAgent } from "../agent.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, MODEL_OPTIONS, number, text, texts } from "../command-options.js";
@@ -95,7 +92,7 @@ function readDeferMode(context: CommandContext): DeferMode {
 
 /** The model gets two tools, and writes programs that call the others. */
 async function openCode(toolport: Toolport, context: CommandContext): Promise<ToolSource> {
-  const { createCodeMode } = await import("../../code/create-code-mode.js");
+  const { createCodeMode } = await import("@toolport/code");
   const code = createCodeMode(toolport);
   context.onExit(() => code.close());
   return code;

@@ -1,9 +1,7 @@
 /** `toolport search`: searches a registry for servers. */
-import { ToolportError } from "../../errors/toolport-error.js";
-import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
-import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
-import type { RegistryServer } from "../../registry/server-json.js";
-import { shellWord } from "../../util/shell-words.js";
+import { shellWord, ToolportError } from "@toolport/base";
+import { McpRegistryClient, type RegistryServer } from "@toolport/registry";
+import { OFFICIAL_REGISTRY } from "@toolport/registry/internal";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { number, REGISTRY, text } from "../command-options.js";
 import { CliError, exitCodeOf } from "../errors.js";

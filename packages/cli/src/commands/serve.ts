@@ -1,10 +1,8 @@
 /** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
-import { createGateway, type Gateway } from "../../serve/gateway.js";
-import type { GatewayOptions } from "../../serve/gateway-options.js";
-import { watchPolicy } from "../../serve/policy/watch-policy.js";
-import type { Logger } from "../../telemetry/logger.js";
-import type { Toolport } from "../../toolport.js";
-import { shellWord } from "../../util/shell-words.js";
+
+import { type Logger, shellWord } from "@toolport/base";
+import type { Toolport } from "@toolport/core";
+import { createGateway, type Gateway, type GatewayOptions, watchPolicy } from "@toolport/gateway";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
 import { flag, number, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";

@@ -1,12 +1,9 @@
 /** `toolport state`: lists, cleans up, migrates and re-encrypts the saved state. */
 
 import { stat } from "node:fs/promises";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { checkWritten } from "../../node/expand-server.js";
-import { effectiveServers, readConfig } from "../../node/load-config.js";
-import type { SealingStore } from "../../state/create-store.js";
-import type { Store } from "../../state/store.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord, toToolportError } from "@toolport/base";
+import { checkWritten, effectiveServers, readConfig } from "@toolport/config/internal";
+import type { SealingStore, Store } from "@toolport/stores";
 import type { CommandContext, CommandSpec, OpenedStore, RunCommand } from "../command.js";
 import { flag } from "../command-options.js";
 import { CliError } from "../errors.js";

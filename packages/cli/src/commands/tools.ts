@@ -1,9 +1,6 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
-import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import type { ToolCosts } from "../../port/tool-costs.js";
-import { formatTable, wrapWords } from "../../util/format-table.js";
-import { isRecord } from "../../util/json.js";
-import { shellWord } from "../../util/shell-words.js";
+import { formatTable, isRecord, type JsonSchema, shellWord, type ToolInfo, wrapWords } from "@toolport/base";
+import type { ToolCosts } from "@toolport/core";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, number, TYPED_OPTIONS } from "../command-options.js";

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ToolInfo } from "@toolport/base";
 import { beforeAll, expect, test } from "vitest";
-import { checkSnippets } from "../../../test/docs/check-snippets.js";
-import type { ToolInfo } from "../../model/tool-info.js";
+import { checkSnippets } from "../../../../test/docs/check-snippets.js";
 import { generateClient } from "./write-types.js";
 
-const schemas = fileURLToPath(new URL("../../../test/fixtures/schemas", import.meta.url));
+const schemas = fileURLToPath(new URL("../../../../test/fixtures/schemas", import.meta.url));
 
 const tool = (sourceName: string, more: Partial<ToolInfo> = {}): ToolInfo => ({
   name: `box__${sourceName}`,

@@ -2,7 +2,7 @@
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { ToolInfo } from "../../model/tool-info.js";
+import type { ToolInfo } from "@toolport/base";
 import {
   comment,
   createTypeWriter,
@@ -12,7 +12,7 @@ import {
   NameSet,
   propertyName,
   typeName,
-} from "../../schema/typescript.js";
+} from "@toolport/schemas/internal";
 import type { CommandSpec, RunCommand } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";

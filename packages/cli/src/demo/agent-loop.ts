@@ -1,5 +1,5 @@
 /** Runs an agent loop on the demo's servers, with a scripted or a real model. */
-import { createToolport, type Toolport } from "../../index.js";
+import { createToolport, type Toolport } from "@toolport/core";
 import { type Model, runAgent } from "../agent.js";
 import { CALL_LIMIT } from "./connect-and-call.js";
 import type { DemoServers } from "./servers.js";
@@ -34,7 +34,7 @@ export async function letAgentWork(
   check(offered.join() === "search_tools,call_tool", `the model was given ${offered.join(", ")}`);
   const details = [
     model === undefined
-      ? "a script with simple rules replaces the model (src/cli/demo/agent-loop.ts)"
+      ? "a script with simple rules replaces the model (packages/cli/src/demo/agent-loop.ts)"
       : `a real model is used: ${model.name} at ${model.host}`,
     `it is given ${offered.join(" and ")}, and this task:`,
     ...TASK.map((line) => `  ${line}`),

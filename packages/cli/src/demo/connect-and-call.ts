@@ -1,14 +1,7 @@
 /** Connects to all servers at once and calls a tool on each; shows filters, name collisions, and that a second port needs no protocol probe. */
-import {
-  ConnectionError,
-  createToolport,
-  memoryStore,
-  type ServerReport,
-  type Store,
-  type Toolport,
-  type ToolportSnapshot,
-} from "../../index.js";
-import { formatTable, type TableColumn } from "../../util/format-table.js";
+import { ConnectionError, formatTable, type TableColumn } from "@toolport/base";
+import { createToolport, type ServerReport, type Toolport, type ToolportSnapshot } from "@toolport/core";
+import { memoryStore, type Store } from "@toolport/stores";
 import type { Colour } from "../plain-text.js";
 import { type DemoServers, EXPECTED_FAILURES, type WeatherServers } from "./servers.js";
 import { check, type Screen, type ShowProgress } from "./step-runner.js";

@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { Client } from "@modelcontextprotocol/client";
-import type { FallbackRequest, Toolport, ToolportEvents } from "../../index.js";
-import { createGateway } from "../../serve/index.js";
-import { listenOnLoopback } from "../../testing/serve-connection.js";
-import { withDeadline } from "../../util/timers.js";
+import { withDeadline } from "@toolport/base";
+import type { FallbackRequest, Toolport, ToolportEvents } from "@toolport/core";
+import { createGateway } from "@toolport/gateway";
+import { listenOnLoopback } from "@toolport/testing/internal";
 import { CALL_LIMIT, CALLS, callOnce } from "./connect-and-call.js";
 import type { DemoServers, WeatherServers } from "./servers.js";
 import { check } from "./step-runner.js";

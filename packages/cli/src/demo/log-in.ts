@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createToolport, type Store, type Toolport } from "../../index.js";
+import { createToolport, type Toolport } from "@toolport/core";
+import type { Store } from "@toolport/stores";
 import { openStore } from "../open-store.js";
 import type { VaultServer } from "./servers.js";
 import { check } from "./step-runner.js";

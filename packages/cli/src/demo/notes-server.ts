@@ -1,5 +1,5 @@
 /** A real MCP server over stdio. The demo spawns this file and kills it. */
-import { openTestServer } from "../../testing/create-test-server.js";
+import { openTestServer } from "@toolport/testing/internal";
 
 const notes: string[] = [];
 

@@ -1,8 +1,7 @@
 /** `toolport demo`: starts real servers, runs all steps on them, and prints the results. */
 import { once } from "node:events";
-import { ToolportError } from "../../errors/toolport-error.js";
-import { createToolport, type FallbackRequest, type Toolport } from "../../index.js";
-import { sleep } from "../../util/timers.js";
+import { sleep, ToolportError } from "@toolport/base";
+import { createToolport, type FallbackRequest, type Toolport } from "@toolport/core";
 import { chooseModel, type Model } from "../agent.js";
 import type { CommandContext, RunCommand } from "../command.js";
 import { letAgentWork } from "./agent-loop.js";
@@ -73,7 +72,7 @@ async function stayUp(
   screen: Screen,
   { streams, signal }: CommandContext,
 ): Promise<void> {
-  const { startConsole } = await import("../../console/start-console.js");
+  const { startConsole } = await import("@toolport/console");
   const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
   try {
     screen.print([

@@ -1,8 +1,8 @@
 /** The servers of the demo: a real one per transport, one that requires a login, and two that fail. */
 import { createHash, randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { openTestServer } from "../../testing/create-test-server.js";
-import type { TestHttpServer, TestServer, TestServerDefinition, TestTool } from "../../testing/index.js";
+import type { TestHttpServer, TestServer, TestServerDefinition, TestTool } from "@toolport/testing";
+import { openTestServer } from "@toolport/testing/internal";
 
 export type DemoServers = Awaited<ReturnType<typeof startServers>>;
 

@@ -1,13 +1,9 @@
 /** Connects the servers and checks what they offer: names, schemas, withheld tools, and what their definitions cost. */
 
-import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
-import type { ServerReport } from "../../port/report.js";
-import type { ToolportSnapshot } from "../../port/snapshot.js";
-import type { ToolCosts } from "../../port/tool-costs.js";
-import { sayUnchecked, uncheckedParts } from "../../schema/check-schema.js";
-import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
-import { shellWord } from "../../util/shell-words.js";
+import { ConnectionError, shellWord, type ToolportError } from "@toolport/base";
+import type { ServerReport, ToolCosts, ToolportSnapshot } from "@toolport/core";
+import { deriveSchema, type SchemaTarget } from "@toolport/schemas";
+import { type SchemaChangeKind, sayUnchecked, uncheckedParts } from "@toolport/schemas/internal";
 import type { CommandContext, OpenedPort } from "../command.js";
 import { EXIT, exitCodeOf } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";

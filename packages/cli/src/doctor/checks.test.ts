@@ -1,7 +1,7 @@
+import { memoryStore } from "@toolport/stores";
 import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, it, test } from "vitest";
-import { memoryStore } from "../../state/memory-store.js";
 import { checkCatalog } from "./check-catalog.js";
 import { checkDurability } from "./checks.js";
 

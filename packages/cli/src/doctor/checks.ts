@@ -6,17 +6,21 @@ import { lookup } from "node:dns/promises";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { inspectLogin } from "../../auth/inspect-login.js";
-import type { ServerConfig } from "../../config/server-config.js";
-import { fromSystemError, readField } from "../../errors/foreign-error.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ConfigError, type ConfigIssue, StateError, ToolportError } from "../../errors/toolport-error.js";
-import type { LoadedConfig } from "../../node/load-config.js";
-import type { Store } from "../../state/store.js";
-import { createHttpClient } from "../../transports/create-transport.js";
-import { createProxyRoutes, type ProxyServer } from "../../transports/http/network/proxy/proxy-routes.js";
-import { redirectError } from "../../transports/http/network/redirect.js";
-import { shellWord } from "../../util/shell-words.js";
+import {
+  ConfigError,
+  type ConfigIssue,
+  fromSystemError,
+  readField,
+  StateError,
+  shellWord,
+  ToolportError,
+  toToolportError,
+} from "@toolport/base";
+import type { LoadedConfig } from "@toolport/config";
+import { createHttpClient, inspectLogin, type ServerConfig } from "@toolport/core/internal";
+import { redirectError } from "@toolport/http";
+import { createProxyRoutes, type ProxyServer } from "@toolport/http/proxy-routes";
+import type { Store } from "@toolport/stores";
 import type { CommandContext, WrittenServers } from "../command.js";
 import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";

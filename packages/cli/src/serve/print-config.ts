@@ -1,8 +1,8 @@
 /** `toolport serve --print-config <client>`: the entry with which a client uses this gateway. */
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { KEY_VARIABLE } from "../../state/stores/store-arguments.js";
-import { VERSION } from "../../util/version.js";
+import { VERSION } from "@toolport/base";
+import { KEY_VARIABLE } from "@toolport/stores";
 import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";
 import { STATE_OFF, STATE_VARIABLE } from "../open-store.js";

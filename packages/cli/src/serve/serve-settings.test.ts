@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ConfigError } from "@toolport/base";
 import { expect, test } from "vitest";
-import { ConfigError } from "../../errors/toolport-error.js";
 import { enterServeChain, extendServeChain, runsGateway } from "./serve-settings.js";
 
 const COMMANDS = ["list", "call", "serve"];

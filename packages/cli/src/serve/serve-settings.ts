@@ -5,9 +5,9 @@ import { realpathSync } from "node:fs";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { ConfigError } from "../../errors/toolport-error.js";
-import { textsIn } from "../../node/expand-entry.js";
-import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
+import { ConfigError } from "@toolport/base";
+import { textsIn } from "@toolport/config/internal";
+import { SERVE_CHAIN_VARIABLE } from "@toolport/core/internal";
 import type { CommandContext } from "../command.js";
 import { configurationError, usageError } from "../errors.js";
 

@@ -5,31 +5,37 @@
  * Every call of such a program has a key, so that its result is saved. A program that is continued twice, because a process died in
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
-import { CatalogError, SuspensionError, ToolportError, throwUnsent } from "../../errors/toolport-error.js";
+import {
+  CatalogError,
+  canonicalJson,
+  isRecord,
+  SuspensionError,
+  sha256,
+  type ToolInfo,
+  ToolportError,
+  throwUnsent,
+} from "@toolport/base";
 import {
   isSuspended,
   type ResumeInput,
   type ResumeOptions,
+  type SuspendCallOptions,
   type Suspended,
-} from "../../execution/suspend/suspension.js";
-import type { SuspendCallOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { portOf } from "../../port/port-access.js";
-import { readSuspendOption } from "../../port/suspensions/check-answers.js";
+  type Toolport,
+  type ToolResult,
+} from "@toolport/core";
+import { portOf, readSuspendOption } from "@toolport/core/internal";
 import {
+  fromBase64,
   type HeldRecord,
   isAbandoned,
   type LeasedRecord,
+  type Store,
   TokenRecords,
+  toBase64,
+  userPrefix,
   type VersionedRecord,
-} from "../../port/suspensions/held-record.js";
-import { fromBase64, toBase64 } from "../../state/sealing.js";
-import { type Store, userPrefix } from "../../state/store.js";
-import type { Toolport } from "../../toolport.js";
-import { canonicalJson } from "../../util/canonical-json.js";
-import { isRecord } from "../../util/json.js";
-import { sha256 } from "../../util/text.js";
+} from "@toolport/stores";
 import type { CodeExecutor } from "../code-executor.js";
 import type { CodeCall, CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";

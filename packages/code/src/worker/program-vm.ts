@@ -1,5 +1,6 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
 import { gunzipSync, gzipSync } from "node:zlib";
+import { countContainers } from "@toolport/base";
 import {
   EvalFlags,
   JSException,
@@ -8,7 +9,6 @@ import {
   QuickJS,
   type Snapshot,
 } from "quickjs-wasi";
-import { countContainers } from "../../util/json.js";
 import {
   type CodeProgram,
   cpuLimit,

@@ -1,7 +1,5 @@
 /** A dialect: the configuration format of one program, and its translation to Toolport's entries. */
-import type { ConfigPath } from "../../config/option-table.js";
-import { isRecord } from "../../util/json.js";
-import { canParseUrl } from "../../util/text.js";
+import { type ConfigPath, canParseUrl, isRecord } from "@toolport/base";
 
 /** The programs whose files are supported. `"generic"` is any other file with `mcpServers`. */
 export type DialectKind =

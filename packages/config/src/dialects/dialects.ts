@@ -1,7 +1,7 @@
 /** All dialects, in the order of detection for files with an unknown name; simple dialects are defined here. */
 
-import { ENTRY_KEYS } from "../../config/entry-options.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord } from "@toolport/base";
+import { ENTRY_KEYS } from "@toolport/core/internal";
 import { type Dialect, type DialectKind, type EntryFields, type FieldNote, moveCommand } from "./dialect.js";
 
 /** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user. GitHub Copilot also reads `.mcp.json`. */

@@ -1,7 +1,8 @@
 /** Shows the user interface of a tool (MCP Apps) in a frame without access to the page, and answers its messages (JSON-RPC over `postMessage`). Everything received is untrusted. */
+
+import type { Fields } from "@toolport/base";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Fields } from "../../util/json.js";
 import type { AppView } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";

@@ -1,8 +1,8 @@
 /** The catalog pane: all tools, withheld tools with the reason, and a form that calls a tool. */
 
+import type { TaskInfo } from "@toolport/core";
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { TaskInfo } from "../../port/tasks/port-tasks.js";
 import type { CatalogView, ToolSummary, ToolView } from "../console-api.js";
 import type { Failure } from "./api.js";
 import { Code, ResultLine, ResultView, Running } from "./content-view.js";

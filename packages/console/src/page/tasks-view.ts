@@ -1,7 +1,8 @@
 /** Tasks that run on servers: status, result, cancel. */
+
+import type { TaskInfo } from "@toolport/core";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TaskInfo } from "../../port/tasks/port-tasks.js";
 import type { TaskView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultLine, ResultView, Running } from "./content-view.js";

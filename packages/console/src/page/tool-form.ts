@@ -1,8 +1,9 @@
 /** A form for the schema of a tool, or of a question of a server. Fields without a suitable input are edited as JSON. */
+
+import type { Fields } from "@toolport/base";
+import { resolveLocalRef } from "@toolport/schemas/internal";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { resolveLocalRef } from "../../schema/json-schema.js";
-import type { Fields } from "../../util/json.js";
 import type { ConsoleFailure } from "../console-api.js";
 import { html } from "./html.js";
 import { fieldsOf, json, type Option, Select, typed, useField } from "./widgets.js";

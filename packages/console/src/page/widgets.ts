@@ -1,7 +1,8 @@
 /** Components, hooks and formats shared by the panes. */
+
+import { type Fields, isRecord } from "@toolport/base";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Fields, isRecord } from "../../util/json.js";
 import type { ActionName, ActionValue } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";

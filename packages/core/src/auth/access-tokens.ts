@@ -2,9 +2,8 @@
 
 import type { webcrypto } from "node:crypto";
 import type { DpopKeyPair, DpopSession } from "@modelcontextprotocol/client";
-import type { Lease, Store } from "../state/store.js";
-import { BoundedMap } from "../util/collections.js";
-import { loadOnce, singleFlight } from "../util/concurrency.js";
+import { BoundedMap, loadOnce, singleFlight } from "@toolport/base";
+import type { Lease, Store } from "@toolport/stores";
 import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { forgetRegistration, restoreClient } from "./oauth-client.js";
 import {

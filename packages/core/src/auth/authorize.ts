@@ -1,9 +1,9 @@
 /** Obtains a new authorization when a refresh is not enough: by a user's login, or with the client's own credentials. */
 
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
-import type { Store, StoredRecord } from "../state/store.js";
+import type { AddressRuleOptions } from "@toolport/http/address-rule";
+import type { Store, StoredRecord } from "@toolport/stores";
 import { checkLoginPage, checkPkce } from "../transports/http/credentials/checked-provider.js";
-import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
 import { type AccessTokens, base64Url, sha256 } from "./access-tokens.js";
 import { loginKey, loginLease, pendingKey } from "./credential-records.js";
 import {

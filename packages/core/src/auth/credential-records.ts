@@ -1,6 +1,7 @@
 /** The records of OAuth credentials in the store: their keys and their deletion. */
+
+import { type Store, userPrefix } from "@toolport/stores";
 import { identifyUrl } from "../config/server-config.js";
-import { type Store, userPrefix } from "../state/store.js";
 
 /** A server and the user whose credentials for it are stored. */
 interface CredentialOwner {

@@ -1,11 +1,11 @@
 /** Credentials when the store fails, and when the user logs out. */
+
+import { StateError } from "@toolport/base";
+import { memoryStore, type Store } from "@toolport/stores";
 import { describe, expect, it } from "vitest";
-import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
-import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
-import { useServerEach } from "../../test/support/use-server.js";
-import { StateError } from "../errors/toolport-error.js";
-import { memoryStore } from "../state/memory-store.js";
-import type { Store } from "../state/store.js";
+import { startFakeAuthorizationServer } from "../../../../test/support/fake-authorization-server.js";
+import { createClock, createOAuthRig, logInRig } from "../../../../test/support/oauth-rig.js";
+import { useServerEach } from "../../../../test/support/use-server.js";
 
 const fake = useServerEach(startFakeAuthorizationServer);
 

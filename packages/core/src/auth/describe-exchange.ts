@@ -1,7 +1,7 @@
 /** Describes a request to an authorization server for people who debug a login. Secrets are redacted. */
-import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import { type Fields, parseJson, toRecord } from "../util/json.js";
-import { hideCredentials } from "../util/redact-text.js";
+
+import { type Fields, hideCredentials, parseJson, toRecord } from "@toolport/base";
+import type { ObservedExchange } from "@toolport/http/guarded-fetch";
 
 const SECRET = /token|secret|code|assertion|verifier|password|jwt|state|nonce|credential|api_?key/i;
 /** Names that describe secrets, and have none. */

@@ -3,7 +3,7 @@ import type {
   AuthorizationServerMetadata,
   OAuthProtectedResourceMetadata,
 } from "@modelcontextprotocol/client";
-import { readField } from "../errors/foreign-error.js";
+import { readField } from "@toolport/base";
 import { authFailed, authUnavailable, issuerMismatch, observeFetch } from "./oauth-context.js";
 
 /** The authorization server and the resource to request tokens for. */

@@ -1,9 +1,10 @@
 /** Finishes a user's login in any process that shares the store. The pending record contains everything needed. */
 
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import type { Store } from "../state/store.js";
+import { singleParameter, ToolportError, toToolportError } from "@toolport/base";
+import { createGuardedFetch, type ObservedExchange } from "@toolport/http/guarded-fetch";
+import type { HttpClient } from "@toolport/http/wire-client";
+import type { Store } from "@toolport/stores";
 import { checkedProvider, dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
 import {
   noteFinished,
@@ -11,9 +12,6 @@ import {
   takeCode,
   takeLogin,
 } from "../transports/http/credentials/provider-authorization.js";
-import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import type { HttpClient } from "../transports/http/network/wire-client.js";
-import { singleParameter } from "../util/text.js";
 import { openDpopSession } from "./access-tokens.js";
 import { findPending, hashState, type PendingAuthorization, readStartedLogin } from "./authorize.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";

@@ -1,13 +1,13 @@
 /** Tokens without a user, and tokens that are bound to a key. */
 import { createHash, createPublicKey, generateKeyPairSync, verify as verifySignature } from "node:crypto";
+import { memoryStore } from "@toolport/stores";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type FakeAuthorizationServer,
   type SeenRequest,
   startFakeAuthorizationServer,
-} from "../../test/support/fake-authorization-server.js";
-import { createOAuthRig } from "../../test/support/oauth-rig.js";
-import { memoryStore } from "../state/memory-store.js";
+} from "../../../../test/support/fake-authorization-server.js";
+import { createOAuthRig } from "../../../../test/support/oauth-rig.js";
 
 let fake: FakeAuthorizationServer;
 const warn = vi.spyOn(console, "warn");

@@ -1,12 +1,12 @@
 /** Malicious authorization servers, MCP servers and callbacks: they receive no credentials. */
 import { inspect } from "node:util";
+import { createFetchClient } from "@toolport/http/wire-client";
+import { memoryStore } from "@toolport/stores";
 import { describe, expect, it } from "vitest";
-import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
-import { createOAuthRig } from "../../test/support/oauth-rig.js";
-import { useServerEach } from "../../test/support/use-server.js";
-import { memoryStore } from "../state/memory-store.js";
+import { startFakeAuthorizationServer } from "../../../../test/support/fake-authorization-server.js";
+import { createOAuthRig } from "../../../../test/support/oauth-rig.js";
+import { useServerEach } from "../../../../test/support/use-server.js";
 import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
-import { createFetchClient } from "../transports/http/network/wire-client.js";
 import { finishAuthorization } from "./finish-authorization.js";
 
 const fake = useServerEach(startFakeAuthorizationServer);

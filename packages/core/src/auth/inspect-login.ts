@@ -1,11 +1,11 @@
 /** What is known about the login of a server, for a diagnosis: its saved tokens, and its authorization server. Changes nothing. */
+
+import { type ToolportError, toToolportError } from "@toolport/base";
+import { createGuardedFetch } from "@toolport/http/guarded-fetch";
+import type { Store } from "@toolport/stores";
 import type { HttpConfig, SseConfig } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { serverIdentity } from "../state/server-keys.js";
-import type { Store } from "../state/store.js";
+import { serverIdentity } from "../config/server-keys.js";
 import { createHttpClient } from "../transports/create-transport.js";
-import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import { tokensKey } from "./credential-records.js";
 import { discoverAuthorization } from "./discover-authorization.js";
 import { readChallenge } from "./server-oauth.js";

@@ -1,6 +1,5 @@
 /** The callback of a login: its parameters, which are never quoted because an attacker may control them, and its pages. */
-import type { AuthError } from "../errors/toolport-error.js";
-import { singleParameter } from "../util/text.js";
+import { type AuthError, singleParameter } from "@toolport/base";
 import { authFailed } from "./oauth-context.js";
 
 /** @throws AuthError if the callback reports an error or has no code */

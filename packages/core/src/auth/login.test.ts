@@ -1,12 +1,13 @@
 /** A user's login from the first 401 to the tokens: what is requested, sent and checked. */
+
+import { createFetchClient } from "@toolport/http/wire-client";
+import { memoryStore } from "@toolport/stores";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type FakeAuthorizationServer,
   startFakeAuthorizationServer,
-} from "../../test/support/fake-authorization-server.js";
-import { CALLBACK, createOAuthRig } from "../../test/support/oauth-rig.js";
-import { memoryStore } from "../state/memory-store.js";
-import { createFetchClient } from "../transports/http/network/wire-client.js";
+} from "../../../../test/support/fake-authorization-server.js";
+import { CALLBACK, createOAuthRig } from "../../../../test/support/oauth-rig.js";
 import { finishAuthorization } from "./finish-authorization.js";
 
 let fake: FakeAuthorizationServer;

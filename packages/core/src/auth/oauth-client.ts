@@ -1,8 +1,8 @@
 /** The OAuth client that this application uses at an authorization server, and how it authenticates. */
 import type { AddClientAuthentication, OAuthClientMetadata } from "@modelcontextprotocol/client";
+import { hasBrand } from "@toolport/base";
+import { canonicalHost, isLoopbackHost } from "@toolport/http";
 import type { OAuthOptions, PrivateKeySource } from "../config/read-oauth.js";
-import { hasBrand } from "../errors/foreign-error.js";
-import { canonicalHost, isLoopbackHost } from "../transports/http/network/local-host.js";
 import { bindingKey, registrationKey, registrationLease } from "./credential-records.js";
 import type { AuthorizationInfo } from "./discover-authorization.js";
 import {

@@ -1,11 +1,10 @@
 /** What the OAuth flow of one server and one user needs. */
+
+import { AuthError, type AuthErrorCode, readField, ToolportError, toToolportError } from "@toolport/base";
+import { createGuardedFetch, type ObservedExchange } from "@toolport/http/guarded-fetch";
+import type { HttpClient } from "@toolport/http/wire-client";
+import type { Store } from "@toolport/stores";
 import type { OAuthOptions } from "../config/read-oauth.js";
-import { readField } from "../errors/foreign-error.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { AuthError, type AuthErrorCode, ToolportError } from "../errors/toolport-error.js";
-import type { Store } from "../state/store.js";
-import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import type { HttpClient } from "../transports/http/network/wire-client.js";
 
 export interface OAuthContext {
   /** Configured name of the server. */

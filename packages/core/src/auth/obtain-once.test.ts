@@ -1,7 +1,7 @@
 /** One process obtains a value and the others use it; a process that dies with the lease blocks them for a limited time. */
+
+import { memoryStore, type Store } from "@toolport/stores";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { memoryStore } from "../state/memory-store.js";
-import type { Store } from "../state/store.js";
 import { obtainOnce } from "./obtain-once.js";
 
 const parts = (store: Store, obtain: () => Promise<string | undefined>, waitMs?: number) => ({

@@ -1,6 +1,7 @@
 /** One process obtains something under a lease; all others get its result. */
-import type { Lease, Store } from "../state/store.js";
-import { sleep, unrefTimer } from "../util/timers.js";
+
+import { sleep, unrefTimer } from "@toolport/base";
+import type { Lease, Store } from "@toolport/stores";
 
 interface ObtainParts<T> {
   readonly store: Store;

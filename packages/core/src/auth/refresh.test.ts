@@ -1,11 +1,16 @@
 /** Expiring and rejected tokens: one request for new ones, whichever call notices, and never a loop. */
+
+import type { ObservedExchange } from "@toolport/http/guarded-fetch";
+import { memoryStore, type Store } from "@toolport/stores";
 import { describe, expect, it } from "vitest";
-import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
-import { createClock, createOAuthRig, logInRig, type RigOptions } from "../../test/support/oauth-rig.js";
-import { useServerEach } from "../../test/support/use-server.js";
-import { memoryStore } from "../state/memory-store.js";
-import type { Store } from "../state/store.js";
-import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
+import { startFakeAuthorizationServer } from "../../../../test/support/fake-authorization-server.js";
+import {
+  createClock,
+  createOAuthRig,
+  logInRig,
+  type RigOptions,
+} from "../../../../test/support/oauth-rig.js";
+import { useServerEach } from "../../../../test/support/use-server.js";
 
 const fake = useServerEach(startFakeAuthorizationServer);
 

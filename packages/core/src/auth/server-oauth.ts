@@ -1,8 +1,6 @@
 /** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
-import { ToolportError } from "../errors/toolport-error.js";
+import { singleFlight, ToolportError, withDeadline } from "@toolport/base";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
-import { singleFlight } from "../util/concurrency.js";
-import { withDeadline } from "../util/timers.js";
 import { AccessTokens } from "./access-tokens.js";
 import {
   AuthorizationLimit,

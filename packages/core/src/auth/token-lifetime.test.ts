@@ -1,8 +1,8 @@
 /** Token responses with an unusable `expires_in`: the token is used until the server rejects it. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
-import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
-import { useServerEach } from "../../test/support/use-server.js";
+import { startFakeAuthorizationServer } from "../../../../test/support/fake-authorization-server.js";
+import { createClock, createOAuthRig, logInRig } from "../../../../test/support/oauth-rig.js";
+import { useServerEach } from "../../../../test/support/use-server.js";
 
 const fake = useServerEach(startFakeAuthorizationServer);
 

@@ -1,6 +1,6 @@
 /** The saved tokens of a server and a user, and their cache. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
-import type { Lease } from "../state/store.js";
+import type { Lease } from "@toolport/stores";
 import { readLifetimeMs } from "../transports/http/credentials/checked-provider.js";
 import { tokensKey } from "./credential-records.js";
 import { type AuthorizationServer, readAuthorizationServer } from "./discover-authorization.js";

@@ -5,10 +5,10 @@ import type {
   OAuthClientProvider,
   OAuthTokens,
 } from "@modelcontextprotocol/client";
+import { hasBrand, readField } from "@toolport/base";
+import { createGuardedFetch } from "@toolport/http/guarded-fetch";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/read-oauth.js";
-import { hasBrand, readField } from "../errors/foreign-error.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
-import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { AuthorizationServer } from "./discover-authorization.js";
 import { clientAuthenticator, type OAuthClient } from "./oauth-client.js";
 import {

@@ -1,13 +1,14 @@
 /** Builds a catalog snapshot from the lists of the servers: filters, maps and names the tools. Run after every change. Users with the same lists share snapshots. */
-import type { ServerConfig } from "../config/server-config.js";
+
 import {
+  getOrMake,
   type ListedTool,
   readToolUi,
   type ServerRef,
   type ToolInfo,
   type WithheldTool,
-} from "../model/tool-info.js";
-import { getOrMake } from "../util/collections.js";
+} from "@toolport/base";
+import type { ServerConfig } from "../config/server-config.js";
 import {
   type CompiledFilter,
   compileFilter,

@@ -1,13 +1,21 @@
 /** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
+
+import {
+  CatalogError,
+  debugChannel,
+  getOrMake,
+  isForModel,
+  isUiResource,
+  oncePerObject,
+  type PromptInfo,
+  type ResourceInfo,
+  type ResourceTemplateInfo,
+  ToolCallError,
+  type ToolInfo,
+} from "@toolport/base";
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
-import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
-import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
-import { isForModel, isUiResource, type ToolInfo } from "../model/tool-info.js";
 import { LIST_KEYS, type ListName } from "../protocol/change-watch.js";
-import { debugChannel } from "../telemetry/logger.js";
-import { getOrMake } from "../util/collections.js";
-import { oncePerObject } from "../util/concurrency.js";
 import {
   buildSnapshot,
   type CatalogEntry,

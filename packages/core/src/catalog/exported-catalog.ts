@@ -1,7 +1,6 @@
 /** A catalog as plain JSON, for a process that has not connected its servers yet. */
-import { ConfigError } from "../errors/toolport-error.js";
+import { ConfigError, isRecord } from "@toolport/base";
 import type { Session } from "../protocol/session.js";
-import { isRecord } from "../util/json.js";
 import type { Kept } from "./kept-lists.js";
 import { NOT_EXAMINED } from "./safety/examine-lists.js";
 import { type ListKey, type ServerLists, usable } from "./server-lists.js";

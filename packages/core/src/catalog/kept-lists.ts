@@ -1,7 +1,8 @@
 /** What a catalog keeps of one server. */
+
+import { isSameJson } from "@toolport/base";
 import { LIST_KEYS } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
-import { isSameJson } from "../util/json.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
 import {
   isSameList,

@@ -1,6 +1,7 @@
 /** Reads changed lists again: one read at a time, with growing pauses while changes continue. */
+
+import { unrefTimer } from "@toolport/base";
 import type { ListName } from "../protocol/change-watch.js";
-import { unrefTimer } from "../util/timers.js";
 
 /** Changes within this time are read together. */
 const GATHER_MS = 50;

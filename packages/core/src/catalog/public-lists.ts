@@ -1,8 +1,9 @@
 /** Lists that servers mark as public: read for one user and shared with all others. */
+
+import { isSameJson } from "@toolport/base";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import { keysOf, LIST_KEYS, type ListName } from "../protocol/change-watch.js";
-import { isSameJson } from "../util/json.js";
 import { isStale, type ListKey, type PagedList } from "./server-lists.js";
 
 /** A public list, as it is stored. */

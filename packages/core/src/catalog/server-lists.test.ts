@@ -1,6 +1,7 @@
 /** Reading a tool list: pages, endless lists, invalid entries. */
+
+import { ToolCallError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ToolCallError } from "../errors/toolport-error.js";
 import type { ChannelRequestOptions } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
 import { readList } from "./server-lists.js";

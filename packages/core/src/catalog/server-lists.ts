@@ -1,10 +1,10 @@
 /** The lists of one server, and how one of them is read, page by page. One invalid entry does not affect the others. */
+
+import { isSameJson, ToolCallError } from "@toolport/base";
 import type { CacheOption } from "../config/server-entry.js";
-import { ToolCallError } from "../errors/toolport-error.js";
 import { type ListKey, listNameOf } from "../protocol/change-watch.js";
 import { isPublic } from "../protocol/era.js";
 import type { Session } from "../protocol/session.js";
-import { isSameJson } from "../util/json.js";
 import { readTools, type ToolList } from "./source-tool.js";
 
 /** Limit for servers whose pages never end. */

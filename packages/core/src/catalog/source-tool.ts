@@ -1,10 +1,15 @@
 /** Reads tools as their server lists them. An invalid tool does not affect the others. */
-import type { JsonSchema, ListedTool } from "../model/tool-info.js";
+import {
+  getOrMake,
+  isNestedDeeper,
+  isRecord,
+  type JsonSchema,
+  type ListedTool,
+  toRecord,
+} from "@toolport/base";
+import { toolProblem } from "@toolport/schemas/internal";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import type { Session } from "../protocol/session.js";
-import { toolProblem } from "../schema/check-schema.js";
-import { getOrMake } from "../util/collections.js";
-import { isNestedDeeper, isRecord, toRecord } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
 /** A listed tool before it gets its public name. */

@@ -1,5 +1,5 @@
 /** The metadata of a tool that models do not need, as one flat record. */
-import type { ToolInfo } from "../model/tool-info.js";
+import type { ToolInfo } from "@toolport/base";
 
 /** Keys of {@link toolMetadata}. They equal those of LangChain4j where it has the same. */
 export const McpToolMetadataKeys = {

@@ -1,6 +1,6 @@
 /** URI templates of RFC 6570, and invalid templates. */
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import { parseUriTemplate, type TemplateArguments } from "./uri-template.js";
 
 const values: TemplateArguments = {

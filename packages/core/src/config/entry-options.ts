@@ -1,14 +1,12 @@
 /** The options of a server entry, and how each is read. */
 
 import type { AuthProvider, ClientOptions, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { LOG_LEVELS } from "../model/log-levels.js";
-import type { ProxyOption } from "../transports/http/network/proxy/proxy-option.js";
-import { isRecord } from "../util/json.js";
-import { canParseUrl, resolveCommand, resolvePath } from "../util/text.js";
-import { SecretRecord, SecretValue } from "./known-secrets.js";
 import {
+  canParseUrl,
   type EntryReader,
   isFunction,
+  isRecord,
+  LOG_LEVELS,
   type OptionTable,
   readChoice,
   readFlag,
@@ -21,9 +19,13 @@ import {
   readText,
   readTexts,
   readTimeLimit,
+  resolveCommand,
+  resolvePath,
   type SettingsOf,
   TIME_LIMIT,
-} from "./option-table.js";
+} from "@toolport/base";
+import type { ProxyOption } from "@toolport/http/proxy-option";
+import { SecretRecord, SecretValue } from "./known-secrets.js";
 import { type OAuthConfig, readOAuth } from "./read-oauth.js";
 import type {
   BaseUrlServerEntry,

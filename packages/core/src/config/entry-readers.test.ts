@@ -1,6 +1,7 @@
 /** Options of a server entry for its tools and calls. */
+
+import { ConfigError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../errors/toolport-error.js";
 import { parseServers } from "./parse-servers.js";
 
 const command = "npx";

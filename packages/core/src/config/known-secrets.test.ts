@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
+import { ConnectionError, ToolCallError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import { secretsOf, shareSecrets } from "./known-secrets.js";
 import { parseServerEntry } from "./parse-servers.js";
 import type { ServerEntry } from "./server-entry.js";

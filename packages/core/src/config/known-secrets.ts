@@ -1,7 +1,5 @@
 /** Secrets: values that never show up in logs, the secrets of one server, and the redaction of its messages in errors and logs. */
-import { ToolportError } from "../errors/toolport-error.js";
-import { type NamedSecret, redactValues } from "../util/redact-text.js";
-import { canParseUrl } from "../util/text.js";
+import { canParseUrl, type NamedSecret, redactValues, ToolportError } from "@toolport/base";
 
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 

@@ -1,5 +1,5 @@
+import { ConfigError, type ConfigIssue } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import { SecretRecord } from "./known-secrets.js";
 import { type ParseServersOptions, parseServerEntry, parseServers } from "./parse-servers.js";
 import type { HttpConfig, StdioConfig } from "./server-config.js";

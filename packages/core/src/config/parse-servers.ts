@@ -1,8 +1,14 @@
 /** Turns the entries of `mcpServers` into checked, frozen configurations, or throws one error with every problem. */
-import { isRecord } from "../util/json.js";
-import { orMeant, suggest } from "../util/suggest.js";
+import {
+  ConfigIssues,
+  EntryReader,
+  isRecord,
+  type Locate,
+  orMeant,
+  readTable,
+  suggest,
+} from "@toolport/base";
 import { ENTRY_OPTIONS } from "./entry-options.js";
-import { ConfigIssues, EntryReader, type Locate, readTable } from "./option-table.js";
 import { CONNECTION_TAP, freezeConfig, type ServerConfig, type TransportKind } from "./server-config.js";
 
 const MAX_NAME_LENGTH = 128;

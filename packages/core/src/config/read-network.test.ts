@@ -1,6 +1,5 @@
+import { describeCommand, exportConfig } from "@toolport/config";
 import { describe, expect, it } from "vitest";
-import { describeCommand } from "../node/describe-command.js";
-import { exportConfig } from "../node/export-config.js";
 import { secretsOf } from "./known-secrets.js";
 import { parseServerEntry } from "./parse-servers.js";
 import type { HttpConfig } from "./server-config.js";

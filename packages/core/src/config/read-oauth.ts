@@ -1,5 +1,5 @@
 /** The OAuth options of a server entry, and their reader. All are optional: most servers publish what they need. */
-import { SecretValue } from "./known-secrets.js";
+
 import {
   type EntryReader,
   type OptionTable,
@@ -10,7 +10,8 @@ import {
   readText,
   readTexts,
   readWebAddress,
-} from "./option-table.js";
+} from "@toolport/base";
+import { SecretValue } from "./known-secrets.js";
 
 /** A text, or a function that is called each time the text is needed. Its result is never saved. */
 type TextSource = string | (() => string | Promise<string>);

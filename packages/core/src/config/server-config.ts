@@ -1,7 +1,6 @@
 /** One server after its entry was checked: frozen, every default filled in, secrets wrapped. */
 
-import { redactUrl } from "../util/redact-text.js";
-import { hashText } from "../util/text.js";
+import { hashText, redactUrl, type SettingsOf } from "@toolport/base";
 import type {
   ChangedOptions,
   CUSTOM_OPTIONS,
@@ -14,7 +13,6 @@ import type {
   WEBSOCKET_OPTIONS,
   WebSocketEntry,
 } from "./entry-options.js";
-import type { SettingsOf } from "./option-table.js";
 import type { CustomServerEntry, DockerServerEntry, StdioServerEntry } from "./server-entry.js";
 
 export type { FallbackConfig, HeaderSource, ReconnectConfig } from "./entry-options.js";

@@ -5,10 +5,8 @@ import type {
   OAuthClientProvider,
   Transport,
 } from "@modelcontextprotocol/client";
-import type { ToolportError } from "../errors/toolport-error.js";
-import type { LogLevel } from "../model/log-levels.js";
-import type { ServerRef, ToolFilter } from "../model/tool-info.js";
-import type { ProxyOption } from "../transports/http/network/proxy/proxy-option.js";
+import type { LogLevel, ServerRef, ToolFilter, ToolportError } from "@toolport/base";
+import type { ProxyOption } from "@toolport/http/proxy-option";
 import type { OAuthOptions } from "./read-oauth.js";
 
 /** A call that has failed on one server. */

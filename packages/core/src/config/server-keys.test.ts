@@ -1,7 +1,7 @@
+import { userPrefix } from "@toolport/stores";
 import { expect, test } from "vitest";
-import { httpConfig } from "../../test/fixtures/servers/http-setup.js";
+import { httpConfig } from "../../../../test/fixtures/servers/http-setup.js";
 import { serverIdentity, serverKey } from "./server-keys.js";
-import { userPrefix } from "./store.js";
 
 const config = (name: string, url = "https://example.com/mcp") => httpConfig(url, { name });
 

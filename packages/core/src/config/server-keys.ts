@@ -1,7 +1,7 @@
 /** The keys of records of one user and one server in a store. */
 
-import { configIdentity, type ServerConfig } from "../config/server-config.js";
-import { userPrefix } from "./store.js";
+import { userPrefix } from "@toolport/stores";
+import { configIdentity, type ServerConfig } from "./server-config.js";
 
 /**
  * The identity of a server: the name of its entry and its address or command. Two names for one address are two

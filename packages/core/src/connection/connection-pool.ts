@@ -1,11 +1,16 @@
 /** All connections of a port. */
+
+import {
+  ConfigError,
+  didYouMean,
+  mapConcurrently,
+  suggest,
+  type ToolportError,
+  toToolportError,
+  unrefTimer,
+} from "@toolport/base";
 import type { ServerConfig } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConfigError, type ToolportError } from "../errors/toolport-error.js";
 import type { RememberedEra } from "../protocol/era.js";
-import { mapConcurrently } from "../util/concurrency.js";
-import { didYouMean, suggest } from "../util/suggest.js";
-import { unrefTimer } from "../util/timers.js";
 import type { ConnectionParts } from "./connection-state.js";
 import { type ConnectOptions, ServerConnection } from "./server-connection.js";
 

@@ -1,6 +1,7 @@
 /** The transitions between states: all targets exist, and no state is a dead end. */
+
+import { ConnectionError } from "@toolport/base";
 import { expect, test } from "vitest";
-import { ConnectionError } from "../errors/toolport-error.js";
 import { type ConnectionStatus, errorOf, TRANSITIONS } from "./connection-state.js";
 
 const STATES = Object.keys(TRANSITIONS) as ConnectionStatus[];

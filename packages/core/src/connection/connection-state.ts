@@ -1,13 +1,14 @@
 /** The states of a connection, and the transitions between them. */
-import type { MessageTap, ServerConfig } from "../config/server-config.js";
+
 import {
   AuthError,
   ConfigError,
   ConnectionError,
+  type LogLevel,
   ToolCallError,
   type ToolportError,
-} from "../errors/toolport-error.js";
-import type { LogLevel } from "../model/log-levels.js";
+} from "@toolport/base";
+import type { MessageTap, ServerConfig } from "../config/server-config.js";
 import type { Era, EraMemory, RememberedEra } from "../protocol/era.js";
 import { slowStart } from "../protocol/handshake.js";
 import type { OpenOptions } from "../protocol/open-session.js";

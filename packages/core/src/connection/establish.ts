@@ -1,6 +1,7 @@
 /** One attempt to open a session: tries the remembered era first, reads the lists, and discards a remembered era that is wrong. */
+
+import { ConnectionError, ToolCallError } from "@toolport/base";
 import type { MessageTap, ServerConfig } from "../config/server-config.js";
-import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import type { RememberedEra, SsePath } from "../protocol/era.js";
 import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";

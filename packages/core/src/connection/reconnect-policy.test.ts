@@ -1,7 +1,8 @@
 /** When Toolport reconnects a lost server, and when it gives up. */
+
+import { AuthError, ConnectionError, type ToolportError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
 import type { ReconnectConfig } from "../config/server-config.js";
-import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import { MAX_STARTS, RestartBudget, reconnectWaits, START_WINDOW_MS } from "./reconnect-policy.js";
 
 const policy = (more: Partial<ReconnectConfig> = {}): ReconnectConfig => ({

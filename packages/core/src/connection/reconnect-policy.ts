@@ -1,7 +1,14 @@
 /** Decides when to reconnect and when to stop. */
+
+import {
+  AuthError,
+  ConnectionError,
+  fullJitterMs,
+  onSharedAbort,
+  pause,
+  type ToolportError,
+} from "@toolport/base";
 import type { ReconnectConfig, ServerConfig } from "../config/server-config.js";
-import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
-import { fullJitterMs, onSharedAbort, pause } from "../util/timers.js";
 
 /** Starts of a process within the window before Toolport gives up. */
 export const MAX_STARTS = 5;

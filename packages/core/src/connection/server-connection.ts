@@ -1,11 +1,17 @@
 /** The state machine of one connection: it connects, reconnects and closes. All state changes happen here. Runs operations on its session. */
+
+import {
+  AuthError,
+  afterUnknown,
+  pause,
+  type ToolportError,
+  toToolportError,
+  withDeadline,
+} from "@toolport/base";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { AuthError, afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { Resends } from "../transports/server-transport.js";
-import { pause, withDeadline } from "../util/timers.js";
 import {
   type ConnectionParts,
   type ConnectionState,

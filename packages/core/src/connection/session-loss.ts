@@ -1,8 +1,13 @@
 /** Whether a session is lost: by the error of a request, or because its server is silent. */
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { AuthError, ConnectionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
+import {
+  AuthError,
+  ConnectionError,
+  pause,
+  ToolCallError,
+  type ToolportError,
+  toToolportError,
+} from "@toolport/base";
 import type { Session } from "../protocol/session.js";
-import { pause } from "../util/timers.js";
 
 /** JSON-RPC codes that some servers use instead of an HTTP status. Trusted only on a connection with a session id. */
 const SESSION_CODES = new Set([-32001, -32600]);

@@ -1,5 +1,5 @@
 /** Validates MCP content for the adapters, and writes notes that replace content that a provider does not support. Accepts any input, never throws, never fetches. */
-import { type Fields, isRecord } from "../util/json.js";
+import { type Fields, isRecord } from "@toolport/base";
 
 /** Fields of every part. */
 interface PartOrigin {

@@ -1,7 +1,6 @@
 /** Asks the program for approval before a call that may change something. */
 
-import type { ServerRef } from "../model/tool-info.js";
-import { canonicalJson } from "../util/canonical-json.js";
+import { canonicalJson, type ServerRef } from "@toolport/base";
 import { suspendsFor } from "./suspend/call-suspension.js";
 import { needsSuspend, refused, suspendedAnswer } from "./suspend/paused-result.js";
 import type { ArgumentCheck, CallStep, CallTarget, ResolvedCall, ToolCall } from "./tool-call.js";

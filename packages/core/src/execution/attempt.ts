@@ -1,18 +1,22 @@
 /** The innermost step: sends one request to one server and records the outcome. */
 
+import {
+  CatalogError,
+  compileNames,
+  debugChannel,
+  ToolCallError,
+  type ToolportError,
+  toToolportError,
+} from "@toolport/base";
 import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession, type ServerConnection, type WaitOptions } from "../connection/server-connection.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { CatalogError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import { inputPauseOf } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import { dependsOnInput, type Session, type SessionRequestOptions } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
 import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
-import { debugChannel } from "../telemetry/logger.js";
-import { compileNames } from "../util/glob.js";
 import {
   CallProgress,
   type CallProgressParts,

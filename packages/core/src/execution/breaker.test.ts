@@ -1,3 +1,4 @@
+import { AuthError, ConnectionError, ToolCallError, type ToolportError } from "@toolport/base";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   callOf,
@@ -7,8 +8,7 @@ import {
   targetOf,
   timedOut,
   unreachable,
-} from "../../test/support/tool-call.js";
-import { AuthError, ConnectionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
+} from "../../../../test/support/tool-call.js";
 import { Breaker, breakerStep, judge } from "./breaker.js";
 import type { CallHandler, ResolvedCall } from "./tool-call.js";
 

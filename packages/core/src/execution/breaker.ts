@@ -1,5 +1,5 @@
 /** Circuit breaker: after several failures in a row, calls to a server fail at once for a while. */
-import { AuthError, ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, ToolCallError, ToolportError } from "@toolport/base";
 import type { ToolResult } from "./tool-result.js";
 
 /** When calls to a failing server are rejected without being sent; `false`: never. */

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { callOf, callOn, deferred, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
+import {
+  callOf,
+  callOn,
+  deferred,
+  inTurn,
+  resultOf,
+  unreachable,
+} from "../../../../test/support/tool-call.js";
 import { cacheResults } from "./cache-results.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";

@@ -1,10 +1,6 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 
-import { ToolCallError } from "../errors/toolport-error.js";
-import { BoundedMap } from "../util/collections.js";
-import { compileNames } from "../util/glob.js";
-import { isRecord } from "../util/json.js";
-import { withDeadline } from "../util/timers.js";
+import { BoundedMap, compileNames, isRecord, ToolCallError, withDeadline } from "@toolport/base";
 import { TRUNCATED_META_KEY } from "./result-size.js";
 import {
   type CallHandler,

@@ -1,7 +1,8 @@
 /** Passes progress on to the callbacks of the call, of the server and of the port. */
+
+import { type DropObserver, OrderedCallback } from "@toolport/base";
 import type { ServerConfig } from "../config/server-config.js";
 import type { Progress } from "../protocol/pending-request.js";
-import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
 import type { ToolCall } from "./tool-call.js";
 
 export interface CallProgressParts {

@@ -1,9 +1,15 @@
 /** Sends a call to the configured fallback servers, one after the other, when its own server cannot answer. */
 
+import {
+  CatalogError,
+  classifyError,
+  type Outcome,
+  type ServerRef,
+  ToolCallError,
+  type ToolInfo,
+  ToolportError,
+} from "@toolport/base";
 import type { FallbackConfig } from "../config/server-config.js";
-import { classifyError } from "../errors/classify-error.js";
-import { CatalogError, type Outcome, ToolCallError, ToolportError } from "../errors/toolport-error.js";
-import type { ServerRef, ToolInfo } from "../model/tool-info.js";
 import { askPredicate } from "./retry.js";
 import {
   type CallAnswer,

@@ -1,6 +1,6 @@
+import { createSchemaValidator } from "@toolport/schemas/internal";
 import { afterEach, expect, test, vi } from "vitest";
-import { callOf, targetOf } from "../../test/support/tool-call.js";
-import { createSchemaValidator } from "../schema/create-validator.js";
+import { callOf, targetOf } from "../../../../test/support/tool-call.js";
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -1,11 +1,9 @@
 /** Repairs or rejects arguments that do not match a tool's schema. Loaded lazily, because most calls are valid. */
+
+import { debugChannel, type JsonSchema, sleep, ToolCallError } from "@toolport/base";
+import type { ArgumentRepair, ValidationIssue } from "@toolport/schemas";
+import { applyDefaults } from "@toolport/schemas/internal";
 import type { CheckArguments } from "../config/server-entry.js";
-import { ToolCallError } from "../errors/toolport-error.js";
-import type { JsonSchema } from "../model/tool-info.js";
-import { applyDefaults } from "../schema/apply-defaults.js";
-import type { ArgumentRepair, ValidationIssue } from "../schema/schema-validator.js";
-import { debugChannel } from "../telemetry/logger.js";
-import { sleep } from "../util/timers.js";
 import type { ResolvedCall, SentArguments, ToolCall } from "./tool-call.js";
 
 const debug = debugChannel("call");

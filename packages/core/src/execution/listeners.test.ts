@@ -1,6 +1,6 @@
+import { Emitter } from "@toolport/base";
 import { expect, test, vi } from "vitest";
-import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
-import { Emitter } from "../util/callbacks.js";
+import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../../../test/support/tool-call.js";
 import {
   type CallEndEvent,
   type CallListener,

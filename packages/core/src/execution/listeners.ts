@@ -1,10 +1,8 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 
-import { ToolCallError } from "../errors/toolport-error.js";
+import { type DropObserver, OrderedCallback, onSharedAbort, ToolCallError } from "@toolport/base";
+import type { ArgumentRepair } from "@toolport/schemas";
 import type { Progress } from "../protocol/pending-request.js";
-import type { ArgumentRepair } from "../schema/schema-validator.js";
-import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
-import { onSharedAbort } from "../util/timers.js";
 import type { CallAnswer, CallAttempt, CallStep, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */

@@ -1,9 +1,8 @@
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { createTelemetry, ToolportError, type TraceMeta } from "@toolport/base";
 import { afterEach, expect, test } from "vitest";
-import { registerOpenTelemetry, type TestTelemetry } from "../../test/support/open-telemetry.js";
-import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import { createTelemetry, type TraceMeta } from "../telemetry/open-telemetry.js";
+import { registerOpenTelemetry, type TestTelemetry } from "../../../../test/support/open-telemetry.js";
+import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../../../test/support/tool-call.js";
 import { telemetryStep } from "./pipeline.js";
 import { retryStep } from "./retry.js";
 import type { CallHandler, CallInterceptor, ResolvedCall } from "./tool-call.js";

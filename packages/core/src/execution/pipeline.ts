@@ -3,19 +3,28 @@
  * this file: they resolve its server, and check its arguments and its result.
  */
 import type { ClientOptions } from "@modelcontextprotocol/client";
+import {
+  ConnectionError,
+  type Telemetry,
+  ToolCallError,
+  type ToolInfo,
+  type ToolportError,
+  toToolportError,
+} from "@toolport/base";
+import {
+  applyDefaults,
+  createSchemaValidator,
+  fromSdkValidator,
+  type SchemaValidator,
+  sayUnchecked,
+  uncheckedParts,
+} from "@toolport/schemas/internal";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ServerConnection } from "../connection/server-connection.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConnectionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { applyDefaults } from "../schema/apply-defaults.js";
-import { sayUnchecked, uncheckedParts } from "../schema/check-schema.js";
-import { createSchemaValidator, fromSdkValidator, type SchemaValidator } from "../schema/create-validator.js";
-import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
 import type { Artifacts } from "./artifacts/artifact-store.js";
 import { type AttemptParts, createAttempt } from "./attempt.js";

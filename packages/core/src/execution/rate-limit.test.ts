@@ -1,7 +1,7 @@
+import { ConnectionError } from "@toolport/base";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { cpuTimeMs } from "../../test/support/cpu-time.js";
-import { callOf, callOn, deferred, resultOf } from "../../test/support/tool-call.js";
-import { ConnectionError } from "../errors/toolport-error.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
+import { callOf, callOn, deferred, resultOf } from "../../../../test/support/tool-call.js";
 import { hasLimits, Limiter, type LimitOptions, limitStep } from "./rate-limit.js";
 import type { ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";

@@ -3,12 +3,13 @@
 import {
   ConfigError,
   type ConfigIssue,
+  LinkedQueue,
+  onSharedAbort,
+  TokenBucket,
   ToolCallError,
   type ToolportError,
-} from "../errors/toolport-error.js";
-import { LinkedQueue } from "../util/collections.js";
-import { TokenBucket } from "../util/concurrency.js";
-import { onSharedAbort, timerMs } from "../util/timers.js";
+  timerMs,
+} from "@toolport/base";
 import type { ToolResult } from "./tool-result.js";
 
 /** Limits for the calls to one server. */

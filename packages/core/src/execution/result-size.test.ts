@@ -1,6 +1,6 @@
+import { utf8Length } from "@toolport/base";
 import { describe, expect, test, vi } from "vitest";
-import { asInterceptor, callOf, inTurn } from "../../test/support/tool-call.js";
-import { utf8Length } from "../util/text.js";
+import { asInterceptor, callOf, inTurn } from "../../../../test/support/tool-call.js";
 import { ArtifactStore } from "./artifacts/artifact-store.js";
 import {
   type ResultSizeOption,

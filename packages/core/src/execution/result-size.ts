@@ -1,5 +1,5 @@
 /** Limits the size of results: larger ones are truncated, or their largest blocks are replaced by artifacts. */
-import { limitByName } from "../util/glob.js";
+import { limitByName } from "@toolport/base";
 import type { Artifacts } from "./artifacts/artifact-store.js";
 import { payloadOf } from "./artifacts/result-payload.js";
 import type { CallStep, ToolCall } from "./tool-call.js";

@@ -1,8 +1,7 @@
+import { ConnectionError, type TokenBucket, ToolCallError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { idempotent, ok, setup } from "../../test/support/retry-setup.js";
-import { asInterceptor, callOf, inTurn, unreachable } from "../../test/support/tool-call.js";
-import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
-import type { TokenBucket } from "../util/concurrency.js";
+import { idempotent, ok, setup } from "../../../../test/support/retry-setup.js";
+import { asInterceptor, callOf, inTurn, unreachable } from "../../../../test/support/tool-call.js";
 import { createResends, type RetryParts, retryStep } from "./retry.js";
 import type { CallHandler } from "./tool-call.js";
 

@@ -1,5 +1,6 @@
+import { AuthError, ConnectionError, TokenBucket, ToolCallError, ToolportError } from "@toolport/base";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { idempotent, ok, setup } from "../../test/support/retry-setup.js";
+import { idempotent, ok, setup } from "../../../../test/support/retry-setup.js";
 import {
   asInterceptor,
   callOf,
@@ -9,10 +10,7 @@ import {
   targetOf,
   timedOut,
   unreachable,
-} from "../../test/support/tool-call.js";
-import { AuthError, ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
-
-import { TokenBucket } from "../util/concurrency.js";
+} from "../../../../test/support/tool-call.js";
 import { retryStep } from "./retry.js";
 import type { CallHandler } from "./tool-call.js";
 

@@ -1,15 +1,16 @@
 /** Retries failed calls on the same server if that is safe and can help. */
-import type { FailurePredicate } from "../config/server-entry.js";
+
 import {
   AuthError,
   afterUnknown,
   ConnectionError,
+  sleep as sleepInCall,
+  TokenBucket,
   type ToolCallError,
   ToolportError,
-} from "../errors/toolport-error.js";
+} from "@toolport/base";
+import type { FailurePredicate } from "../config/server-entry.js";
 import type { Resends } from "../transports/server-transport.js";
-import { TokenBucket } from "../util/concurrency.js";
-import { sleep as sleepInCall } from "../util/timers.js";
 import { continuesRound, type ResolvedCall, type ServerStep, type ToolCall } from "./tool-call.js";
 
 /**

@@ -1,19 +1,16 @@
 /** The call that flows through the pipeline, its options, and the types of the pipeline's steps. */
 
+import type { Fields, JsonSchema, TokenBucket, ToolInfo, ToolportError } from "@toolport/base";
+import type { ArgumentRepair } from "@toolport/schemas";
+import type { SchemaValidator } from "@toolport/schemas/internal";
 import type { SourceTool } from "../catalog/source-tool.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ServerConnection } from "../connection/server-connection.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Session } from "../protocol/session.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
-import type { SchemaValidator } from "../schema/create-validator.js";
-import type { ArgumentRepair } from "../schema/schema-validator.js";
 import type { Resends } from "../transports/server-transport.js";
-import type { TokenBucket } from "../util/concurrency.js";
-import type { Fields } from "../util/json.js";
 import type { Breaker } from "./breaker.js";
 import type { Limiter } from "./rate-limit.js";
 import type { CallSuspension, Pause, SuspendReason } from "./suspend/call-suspension.js";

@@ -1,9 +1,9 @@
 /** The result of a tool call. */
+
+import { isNestedDeeper, ToolCallError, toRecord } from "@toolport/base";
+import type { ArgumentRepair } from "@toolport/schemas";
 import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
-import { ToolCallError } from "../errors/toolport-error.js";
-import type { ArgumentRepair } from "../schema/schema-validator.js";
-import { isNestedDeeper, toRecord } from "../util/json.js";
 
 export type { ContentBlock };
 

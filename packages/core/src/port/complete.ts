@@ -1,5 +1,5 @@
 /** Completes an argument of a prompt or of a resource template. */
-import { CatalogError } from "../errors/toolport-error.js";
+import { CatalogError } from "@toolport/base";
 import { promptMissing } from "./get-prompt.js";
 import type { PortCore } from "./port-core.js";
 import { resourceMissing } from "./resources/read-resource.js";

@@ -1,7 +1,8 @@
 /** Finds a tool by its public name with as few requests to servers as possible, for a port that reads lists when they are needed. */
+
+import { withDeadline } from "@toolport/base";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { WaitOptions } from "../connection/server-connection.js";
-import { withDeadline } from "../util/timers.js";
 import { ownerNames, throwMissing } from "./find-tool.js";
 import type { ListedPort } from "./list-reader.js";
 import type { NeededLists } from "./needed-lists.js";

@@ -1,13 +1,11 @@
 /** Connects the servers whose tools are needed, and finds a tool by its public name or explains why there is none. */
+
+import { CatalogError, didYouMean, lookOf, onSharedAbort, suggest } from "@toolport/base";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { withheldError } from "../catalog/safety/examine-lists.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
-import { CatalogError } from "../errors/toolport-error.js";
-import { lookOf } from "../util/look-alikes.js";
-import { didYouMean, suggest } from "../util/suggest.js";
-import { onSharedAbort } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";
 import type { PortCore } from "./port-core.js";
 

@@ -1,9 +1,7 @@
 /** Renders one prompt of one server. */
 
-import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
+import { CatalogError, didYouMean, type PromptInfo, suggest, ToolCallError } from "@toolport/base";
 import type { ContentBlock } from "../execution/tool-result.js";
-import type { PromptInfo } from "../model/resource-info.js";
-import { didYouMean, suggest } from "../util/suggest.js";
 import type { PortCore } from "./port-core.js";
 import type { AccessOptions } from "./server-access.js";
 

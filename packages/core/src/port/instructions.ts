@@ -1,9 +1,9 @@
 /** The instructions of servers, for use in a prompt. */
 
+import { sanitiseText } from "@toolport/base";
 import { scanInstructions } from "../catalog/safety/scan.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import type { Session } from "../protocol/session.js";
-import { sanitiseText } from "../util/visible-text.js";
 import type { Port } from "./port.js";
 
 /** Options of `instructions()`. */

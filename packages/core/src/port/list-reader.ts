@@ -6,6 +6,8 @@
  * when it connects reads them all, and changed ones again. A port that reads each list when it is needed follows changes only while
  * a caller listens.
  */
+
+import { toToolportError } from "@toolport/base";
 import type { Kept, KeptRead, ReadLists } from "../catalog/kept-lists.js";
 import { type DueLists, ListRefresher } from "../catalog/list-refresher.js";
 import {
@@ -17,7 +19,6 @@ import {
   toOneList,
 } from "../catalog/server-lists.js";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
 import { keysOf, LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import type { PortCore } from "./port-core.js";

@@ -2,10 +2,11 @@
  * Makes lists known when a caller needs them, whatever state their servers are in. A caller waits briefly for those that are
  * known already, longer for the first list of a server.
  */
+
+import { fullJitterMs, unrefTimer, withDeadline } from "@toolport/base";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { LIST_KEYS, type ListKey, listNameOf } from "../protocol/change-watch.js";
-import { fullJitterMs, unrefTimer, withDeadline } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";
 
 /** Options of `port.need`. */

@@ -1,7 +1,7 @@
 /** Handles the callback request of a login in a web application, in any process that shares the store. */
+
+import { AuthError, toToolportError } from "@toolport/base";
 import type { ServerConnection } from "../connection/server-connection.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { AuthError } from "../errors/toolport-error.js";
 import type { Port } from "./port.js";
 import { authEvents } from "./wire-events.js";
 

@@ -1,12 +1,15 @@
 /** The options of `createToolport`. */
 
+import type { Logger, ToolportError } from "@toolport/base";
+import type { ProxyOption } from "@toolport/http/proxy-option";
+import type { SchemaValidatorFactory } from "@toolport/schemas/internal";
+import type { Store } from "@toolport/stores";
 import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/build-snapshot.js";
 import type { CatalogExport } from "../catalog/exported-catalog.js";
 import type { ToolFilter } from "../catalog/filters/filters.js";
 import type { PinMode } from "../catalog/safety/pins.js";
 import type { ScanHook } from "../catalog/safety/scan.js";
 import type { CacheOption, CheckArguments, ServerEntry } from "../config/server-entry.js";
-import type { ToolportError } from "../errors/toolport-error.js";
 import type { ApproveOption } from "../execution/approve.js";
 import type { BreakerOptions } from "../execution/breaker.js";
 import type { BeforeFallback } from "../execution/fallback.js";
@@ -16,10 +19,6 @@ import type { RetryOptions } from "../execution/retry.js";
 import type { CallInterceptor } from "../execution/tool-call.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { ServerRequestOptions } from "../protocol/server-requests/server-request-options.js";
-import type { SchemaValidatorFactory } from "../schema/create-validator.js";
-import type { Store } from "../state/store.js";
-import type { Logger } from "../telemetry/logger.js";
-import type { ProxyOption } from "../transports/http/network/proxy/proxy-option.js";
 import type { PromptsAsToolsOption, ResourcesAsToolsOption } from "./own-tools/own-tools.js";
 
 /** What `connect()` does with a server that cannot be connected. */

@@ -1,7 +1,8 @@
 /** What code above a port uses of it beyond its public methods. Not part of the public API. */
+
+import type { ToolInfo } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 import type { Artifacts } from "../execution/artifacts/artifact-store.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import type { Store } from "../state/store.js";
 import type { Users } from "./users.js";
 
 /** Wrappers around a Toolport have one, too, if they keep artifacts. */

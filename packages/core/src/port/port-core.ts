@@ -1,4 +1,15 @@
 /** What the parts of a port work with: its servers, their lists, and requests that may run twice. */
+
+import {
+  CatalogError,
+  ConfigError,
+  ConnectionError,
+  getOrMake,
+  type RequestFacts,
+  type ServerFacts,
+  type TraceMeta,
+} from "@toolport/base";
+import type { HttpClient } from "@toolport/http/wire-client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog, CatalogOptions } from "../catalog/catalog.js";
 import { extendFilterSet, type FilterSet } from "../catalog/filters/filters.js";
@@ -6,7 +17,6 @@ import type { NetworkConfig } from "../config/entry-options.js";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import type { ConnectionPool } from "../connection/connection-pool.js";
 import { runOnSession, type ServerConnection, type WaitOptions } from "../connection/server-connection.js";
-import { CatalogError, ConfigError, ConnectionError } from "../errors/toolport-error.js";
 import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { CallEvent } from "../execution/listeners.js";
 import type { CallSuspension } from "../execution/suspend/call-suspension.js";
@@ -16,9 +26,6 @@ import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import type { RequestFacts, ServerFacts, TraceMeta } from "../telemetry/open-telemetry.js";
-import type { HttpClient } from "../transports/http/network/wire-client.js";
-import { getOrMake } from "../util/collections.js";
 import { PortOAuth } from "./port-oauth.js";
 import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";

@@ -1,12 +1,12 @@
 /** The OAuth credentials of one port: one `ServerOAuth` for each server, created on first use. */
 
+import { ConfigError } from "@toolport/base";
+import type { HttpClient } from "@toolport/http/wire-client";
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
 import type { NetworkConfig } from "../config/entry-options.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import { serverIdentity } from "../state/server-keys.js";
-import type { HttpClient } from "../transports/http/network/wire-client.js";
+import { serverIdentity } from "../config/server-keys.js";
 import type { AuthorizedSend } from "../transports/server-transport.js";
 import type { SharedParts } from "./shared-parts.js";
 import { authEvents } from "./wire-events.js";

@@ -1,18 +1,16 @@
 /** Connects the catalog, the connections and the pipeline of a port to its options, its store and its events. */
 
+import { classifyError, createWireLog, getOrMake } from "@toolport/base";
 import { Catalog } from "../catalog/catalog.js";
 import type { InternedLists } from "../catalog/interned-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
 import { secretsOf } from "../config/known-secrets.js";
+import { serverIdentity } from "../config/server-keys.js";
 import type { ConnectionParts, StateChange } from "../connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
-import { classifyError } from "../errors/classify-error.js";
 import { createPipeline, type Pipeline, type PipelineParts } from "../execution/pipeline.js";
 import type { MalformedContent } from "../execution/tool-result.js";
 import { EraMemory, type RememberedEra } from "../protocol/era.js";
-import { serverIdentity } from "../state/server-keys.js";
-import { createWireLog } from "../telemetry/logger.js";
-import { getOrMake } from "../util/collections.js";
 import type { PortCore } from "./port-core.js";
 import { messageEvents, stderrEvents } from "./wire-events.js";
 

@@ -1,17 +1,16 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 
+import { loadOnce, toToolportError } from "@toolport/base";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import { type Catalog, toDiscoveryError } from "../catalog/catalog.js";
 import type { ListKey } from "../catalog/server-lists.js";
 import { ConnectionPool, startUpkeep } from "../connection/connection-pool.js";
 import type { ConnectionParts } from "../connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
 import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAnswer, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { loadOnce } from "../util/concurrency.js";
 import { bringUp, findTool } from "./find-tool.js";
 import { ListReader } from "./list-reader.js";
 import { NeededLists, type NeedOptions } from "./needed-lists.js";

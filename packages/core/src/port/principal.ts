@@ -1,8 +1,8 @@
 /** One user of a port, who reaches the same servers with other credentials. */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { ConfigIssues, EntryReader } from "@toolport/base";
 import { readHeaders, readProcessEnv } from "../config/entry-options.js";
 import { SecretRecord } from "../config/known-secrets.js";
-import { ConfigIssues, EntryReader } from "../config/option-table.js";
 import { freezeConfig, type HeaderSource, type ServerConfig } from "../config/server-config.js";
 import type { HeadersOption } from "../config/server-entry.js";
 

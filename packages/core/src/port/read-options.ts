@@ -1,18 +1,13 @@
 /** The table of options of `createToolport`, and the function that reads them. `options.ts` documents them. */
 
-import { readCatalogExport } from "../catalog/exported-catalog.js";
 import {
-  type ProxyConfig,
-  readCache,
-  readConcurrency,
-  readMaxSockets,
-  readProxy,
-  readRateLimit,
-} from "../config/entry-options.js";
-import {
+  CLIENT_INFO,
+  ConfigError,
   ConfigIssues,
   EntryReader,
   isFunction,
+  isRecord,
+  LOG_LEVELS,
   type OptionTable,
   readChoice,
   readFlag,
@@ -30,21 +25,24 @@ import {
   readWebAddress,
   type SettingsOf,
   SIZE,
-} from "../config/option-table.js";
+  silentLogger,
+} from "@toolport/base";
+import { memoryStore, type Store, storeProblem, withStateErrors } from "@toolport/stores";
+import { readCatalogExport } from "../catalog/exported-catalog.js";
+import {
+  type ProxyConfig,
+  readCache,
+  readConcurrency,
+  readMaxSockets,
+  readProxy,
+  readRateLimit,
+} from "../config/entry-options.js";
 import { parseServers } from "../config/parse-servers.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { FailurePredicate } from "../config/server-entry.js";
-import { ConfigError } from "../errors/toolport-error.js";
 import type { ResultSizeOptions } from "../execution/result-size.js";
 import type { RetryOptions } from "../execution/retry.js";
-import { LOG_LEVELS } from "../model/log-levels.js";
-import { storeProblem, withStateErrors } from "../state/custom-store.js";
-import { memoryStore } from "../state/memory-store.js";
-import type { Store } from "../state/store.js";
-import { silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
-import { isRecord } from "../util/json.js";
-import { CLIENT_INFO } from "../util/version.js";
 import type { DeferToolsOptions, ToolportOptions } from "./options.js";
 import type { PromptToolsOptions, ResourceToolsOptions } from "./own-tools/own-tools.js";
 

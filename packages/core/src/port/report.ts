@@ -1,9 +1,9 @@
 /** The reports of `connect()`. */
+
+import { CatalogError, callSafely, ToolportError } from "@toolport/base";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
-import { CatalogError, ToolportError } from "../errors/toolport-error.js";
-import { callSafely } from "../util/callbacks.js";
 import type { ServerErrorPolicy } from "./options.js";
 
 /** The outcome for one server. */

@@ -1,7 +1,8 @@
 /** Sends a request other than `tools/call` to one server and returns the result as the server sent it. */
+
+import type { Fields } from "@toolport/base";
 import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
-import type { Fields } from "../util/json.js";
 import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
 

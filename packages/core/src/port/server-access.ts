@@ -1,6 +1,7 @@
 /** Access to the prompts and resources of a server. */
+
+import type { RequestFacts } from "@toolport/base";
 import type { WaitOptions } from "../connection/server-connection.js";
-import type { RequestFacts } from "../telemetry/open-telemetry.js";
 
 /** Options for reading a resource, getting a prompt and completing an argument. */
 export interface AccessOptions extends WaitOptions {

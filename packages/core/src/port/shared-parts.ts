@@ -1,4 +1,18 @@
 /** Dependencies that all users of one `createToolport` share. */
+
+import {
+  CLIENT_INFO,
+  createTelemetry,
+  type DropObserver,
+  debugChannel,
+  Emitter,
+  guardLogger,
+  MAX_WAITING_CALLS,
+  OrderedCallback,
+  type ToolInfo,
+} from "@toolport/base";
+import type { HttpClientSettings } from "@toolport/http/wire-client";
+import { createSchemaValidator } from "@toolport/schemas/internal";
 import { SharedSnapshots } from "../catalog/build-snapshot.js";
 import { createFilterSet } from "../catalog/filters/filters.js";
 import { InternedLists } from "../catalog/interned-lists.js";
@@ -8,16 +22,9 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { ArtifactStore } from "../execution/artifacts/artifact-store.js";
 import { CALL_LISTENERS_AT_ONCE, createCallObserver } from "../execution/listeners.js";
-import type { ToolInfo } from "../model/tool-info.js";
 import { logToLogger } from "../protocol/server-requests/server-request-options.js";
 import { createServerRequests } from "../protocol/server-requests/server-requests.js";
-import { createSchemaValidator } from "../schema/create-validator.js";
-import { debugChannel, guardLogger } from "../telemetry/logger.js";
-import { createTelemetry } from "../telemetry/open-telemetry.js";
 import { createHttpClient } from "../transports/create-transport.js";
-import type { HttpClientSettings } from "../transports/http/network/wire-client.js";
-import { type DropObserver, Emitter, MAX_WAITING_CALLS, OrderedCallback } from "../util/callbacks.js";
-import { CLIENT_INFO } from "../util/version.js";
 import type { ToolportEvents } from "./events.js";
 import type { PortSettings } from "./read-options.js";
 

@@ -1,10 +1,8 @@
 /** The skills of one server: lists them without reading files, and verifies the files that it reads. */
 
-import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
+import { CatalogError, canParseUrl, didYouMean, suggest, ToolCallError } from "@toolport/base";
 import type { Session } from "../protocol/session.js";
 import type { SkillEntry, SkillLimits } from "../protocol/skills.js";
-import { didYouMean, suggest } from "../util/suggest.js";
-import { canParseUrl } from "../util/text.js";
 import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
 

@@ -1,15 +1,20 @@
 /** The state of a port as plain data, for consoles, logs and support requests. */
 
+import {
+  type PromptInfo,
+  type ResourceInfo,
+  type ResourceTemplateInfo,
+  redactText,
+  type ToolInfo,
+  type WithheldTool,
+} from "@toolport/base";
 import type { Catalog, TextFinding } from "../catalog/catalog.js";
 import type { NameIssue } from "../catalog/names/assign-names.js";
 import { secretsOf } from "../config/known-secrets.js";
 import { type ConnectionStatus, errorOf } from "../connection/connection-state.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import type { BreakerSnapshot } from "../execution/breaker.js";
-import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
-import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import type { Era } from "../protocol/era.js";
-import { redactText } from "../util/redact-text.js";
 import type { Port } from "./port.js";
 import type { SuspensionCounts } from "./port-core.js";
 

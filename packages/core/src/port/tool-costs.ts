@@ -1,11 +1,16 @@
 /** What the definitions of the tools cost a model in tokens. */
 
+import {
+  ConfigError,
+  definitionBytes,
+  definitionText,
+  isForModel,
+  mapConcurrently,
+  pushTo,
+  type ToolInfo,
+  tokensOfBytes,
+} from "@toolport/base";
 import type { WaitOptions } from "../connection/server-connection.js";
-import { ConfigError } from "../errors/toolport-error.js";
-import { definitionBytes, definitionText, isForModel, type ToolInfo } from "../model/tool-info.js";
-import { pushTo } from "../util/collections.js";
-import { mapConcurrently } from "../util/concurrency.js";
-import { tokensOfBytes } from "../util/text.js";
 import type { Port } from "./port.js";
 
 /**

@@ -1,17 +1,16 @@
 /** Connections to legacy servers for callers with capabilities of their own: such a server learns those of a client only once. */
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import { getOrMake, ToolCallError } from "@toolport/base";
 import { shareSecrets } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { startUpkeep } from "../connection/connection-pool.js";
 import type { ConnectionParts } from "../connection/connection-state.js";
 import { ServerConnection, type WaitOptions } from "../connection/server-connection.js";
-import { ToolCallError } from "../errors/toolport-error.js";
 import { type CallerState, CallsInFlight } from "../protocol/calls-in-flight.js";
 import { type Era, withoutTasks } from "../protocol/era.js";
 import type { RequestChannel } from "../protocol/request-channel.js";
 import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { getOrMake } from "../util/collections.js";
 
 /** One connection for one server and one set of capabilities. */
 interface Variant {

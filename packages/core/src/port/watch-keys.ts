@@ -1,8 +1,9 @@
 /** Watches records in the store that other processes change. */
+
+import { toToolportError } from "@toolport/base";
+import { userPrefix } from "@toolport/stores";
 import { tokensPrefix } from "../auth/credential-records.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { serverIdentity } from "../state/server-keys.js";
-import { userPrefix } from "../state/store.js";
+import { serverIdentity } from "../config/server-keys.js";
 import type { PortCore } from "./port-core.js";
 import type { SharedParts } from "./shared-parts.js";
 

@@ -1,9 +1,10 @@
 /** The events `message`, `stderr` and `authRequest`. They cost nothing while nothing listens. */
+
+import { toPlainText } from "@toolport/base";
+import type { ObservedExchange } from "@toolport/http/guarded-fetch";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { LiveTap } from "../protocol/request-channel.js";
-import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import { toPlainText } from "../transports/to-plain-text.js";
 import type { SharedParts } from "./shared-parts.js";
 
 type Emitter = SharedParts["emitter"];

@@ -1,12 +1,16 @@
 /** The requests of callers in flight on one connection: which of them a message of the server belongs to. */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../errors/toolport-error.js";
-import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
+import {
+  callSafely,
+  type Fields,
+  LOG_LEVELS,
+  type LogLevel,
+  SlotList,
+  type Slotted,
+  ToolCallError,
+  withDeadline,
+} from "@toolport/base";
 import type { MessageOrigin } from "../transports/server-transport.js";
-import { callSafely } from "../util/callbacks.js";
-import { SlotList, type Slotted } from "../util/collections.js";
-import type { Fields } from "../util/json.js";
-import { withDeadline } from "../util/timers.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 import { askCaller, progressTokenOf, type ServerQuestion, type SessionHooks } from "./session-hooks.js";

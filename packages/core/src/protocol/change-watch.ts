@@ -5,10 +5,15 @@ import type {
   ServerCapabilities,
   SubscriptionFilter,
 } from "@modelcontextprotocol/client";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
+import {
+  CatalogError,
+  fullJitterMs,
+  pause,
+  ToolCallError,
+  toToolportError,
+  withDeadline,
+} from "@toolport/base";
 import type { StreamState } from "../transports/server-transport.js";
-import { fullJitterMs, pause, withDeadline } from "../util/timers.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 
 /** The lists of a server. */

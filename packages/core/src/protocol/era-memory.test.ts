@@ -1,8 +1,8 @@
 /** Storing, expiry and sharing of eras, and failures of the store. */
+
+import { memoryStore, type Store } from "@toolport/stores";
 import { describe, expect, test } from "vitest";
 import { parseServerEntry } from "../config/parse-servers.js";
-import { memoryStore } from "../state/memory-store.js";
-import type { Store } from "../state/store.js";
 import { EraMemory } from "./era.js";
 
 const server = (name: string) => parseServerEntry(name, { url: `https://${name}.example.com/mcp` });

@@ -1,9 +1,9 @@
 /** The two eras of the protocol: modern (stateless, from 2026-07-28 on) and legacy (everything before). */
 
+import type { Fields } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
-import { serverKey } from "../state/server-keys.js";
-import type { Store } from "../state/store.js";
-import type { Fields } from "../util/json.js";
+import { serverKey } from "../config/server-keys.js";
 import type { SessionHooks } from "./session-hooks.js";
 
 export type Era = "legacy" | "modern";

@@ -6,16 +6,16 @@ import type {
   Implementation,
   ServerCapabilities,
 } from "@modelcontextprotocol/client";
-import type { ServerConfig } from "../config/server-config.js";
-import { ConnectionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import {
-  createSchemaValidator,
-  createSdkValidator,
-  type SchemaValidator,
-} from "../schema/create-validator.js";
-import { loadOnce } from "../util/concurrency.js";
-import { toRecord } from "../util/json.js";
-import { withDeadline } from "../util/timers.js";
+  ConnectionError,
+  loadOnce,
+  ToolCallError,
+  type ToolportError,
+  toRecord,
+  withDeadline,
+} from "@toolport/base";
+import { createSchemaValidator, createSdkValidator, type SchemaValidator } from "@toolport/schemas/internal";
+import type { ServerConfig } from "../config/server-config.js";
 import {
   type ClientIdentity,
   createEnvelope,

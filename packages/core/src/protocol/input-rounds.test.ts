@@ -1,5 +1,5 @@
+import { ConnectionError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ConnectionError } from "../errors/toolport-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { type InputRoundsParts, MAX_STATE_BYTES, needsInput, runInputRounds } from "./input-rounds.js";
 import { RequestChannel } from "./request-channel.js";

@@ -4,10 +4,15 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import { afterUnknown, ToolCallError } from "../errors/toolport-error.js";
-import { isRecord } from "../util/json.js";
-import { utf8Length } from "../util/text.js";
-import { onSharedAbort, pause, timerMs } from "../util/timers.js";
+import {
+  afterUnknown,
+  isRecord,
+  onSharedAbort,
+  pause,
+  ToolCallError,
+  timerMs,
+  utf8Length,
+} from "@toolport/base";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import { declinedUrl, type ElicitationRequest, readElicitation } from "./server-requests/elicitation.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";

@@ -1,15 +1,20 @@
 /** Opens a session from a server's configuration: tries transports and eras in turn and throws one error that names all attempts. */
 
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
+import {
+  AuthError,
+  ConnectionError,
+  type LogLevel,
+  pause,
+  type ToolportError,
+  toToolportError,
+  withDeadline,
+} from "@toolport/base";
+import type { SchemaValidator } from "@toolport/schemas/internal";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { HttpConfig, MessageTap, ServerConfig, SseConfig } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
-import type { LogLevel } from "../model/log-levels.js";
-import type { SchemaValidator } from "../schema/create-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
-import { pause, withDeadline } from "../util/timers.js";
 import { ChangeWatch } from "./change-watch.js";
 import {
   type ClientIdentity,

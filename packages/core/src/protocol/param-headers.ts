@@ -4,8 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 
-import { isRecord } from "../util/json.js";
-import { encodeHeaderText } from "../util/text.js";
+import { encodeHeaderText, isRecord } from "@toolport/base";
 
 /** An argument that is sent as a header. */
 export interface ParamHeader {

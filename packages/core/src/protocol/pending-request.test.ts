@@ -1,7 +1,7 @@
 /** Timeouts, progress and abort of one request with fake time, and the table of open requests. */
 import { getEventListeners } from "node:events";
+import type { ToolCallError } from "@toolport/base";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ToolCallError } from "../errors/toolport-error.js";
 import { DeadlineClock, IdTable, PendingRequest, type RequestLimits } from "./pending-request.js";
 
 let clock: DeadlineClock;

@@ -1,11 +1,17 @@
 /** An open request (timeouts, progress, abort) and the table that finds open requests by id. */
+
+import {
+  afterNextPoll,
+  onSharedAbort,
+  redactText,
+  SlotList,
+  type Slotted,
+  ToolCallError,
+  timerMs,
+  traitsOfRpcError,
+} from "@toolport/base";
 import type { ProgressReport } from "../config/server-entry.js";
-import { traitsOfRpcError } from "../errors/foreign-error.js";
-import { ToolCallError } from "../errors/toolport-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
-import { SlotList, type Slotted } from "../util/collections.js";
-import { redactText } from "../util/redact-text.js";
-import { afterNextPoll, onSharedAbort, timerMs } from "../util/timers.js";
 
 /** Progress that a server reports while it works on a request. */
 export type Progress = ProgressReport;

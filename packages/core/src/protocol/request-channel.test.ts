@@ -1,14 +1,14 @@
 /** The channel over linked in-memory transports: matching of responses, cancellation, and lost responses. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { ConnectionError } from "@toolport/base";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
   type ChannelMessage,
   type ChannelRig,
   delivered,
   openChannelRig,
-} from "../../test/support/channel-rig.js";
-import { failure } from "../../test/support/failure.js";
-import { ConnectionError } from "../errors/toolport-error.js";
+} from "../../../../test/support/channel-rig.js";
+import { failure } from "../../../../test/support/failure.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { type ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 

@@ -6,10 +6,9 @@
  * client's schema validation, so one malformed tool does not fail a whole list, and a lost response fails its request at once.
  */
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import { ConnectionError, type Fields, type ToolportError, toToolportError } from "@toolport/base";
 import type { KnownSecrets } from "../config/known-secrets.js";
 import type { MessageTap } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type {
   GiveUpReason,
   MessageOrigin,
@@ -17,7 +16,6 @@ import type {
   ServerSendOptions,
   ServerTransport,
 } from "../transports/server-transport.js";
-import type { Fields } from "../util/json.js";
 import {
   DeadlineClock,
   IdTable,

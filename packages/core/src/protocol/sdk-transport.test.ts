@@ -7,7 +7,7 @@ import {
   type ChannelRig,
   delivered,
   openChannelRig,
-} from "../../test/support/channel-rig.js";
+} from "../../../../test/support/channel-rig.js";
 import { IncomingRequestLimit } from "./sdk-transport.js";
 
 let { channel, arrived, passed, reply } = {} as ChannelRig;

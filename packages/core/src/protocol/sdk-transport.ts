@@ -11,7 +11,7 @@ import type {
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import type { ToolportError } from "../errors/toolport-error.js";
+import type { ToolportError } from "@toolport/base";
 import type { MessageOrigin, ServerTransport } from "../transports/server-transport.js";
 
 /** Maximum number of messages buffered while the client is being loaded. */

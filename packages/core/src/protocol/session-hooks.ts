@@ -1,8 +1,6 @@
 /** The callers of a session: what each declares to servers, and who answers the questions of servers and gets their log messages. */
 
-import { ToolCallError } from "../errors/toolport-error.js";
-import type { LogLevel } from "../model/log-levels.js";
-import type { Fields } from "../util/json.js";
+import { type Fields, type LogLevel, ToolCallError } from "@toolport/base";
 
 /** A question of a server: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
 export interface ServerQuestion {

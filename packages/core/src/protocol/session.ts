@@ -1,9 +1,8 @@
 /** One live MCP session with one server: requests of both eras. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
+import { isRecord, SuspensionError, ToolCallError, type ToolportError } from "@toolport/base";
 import type { TransportKind } from "../config/server-config.js";
-import { SuspensionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
-import { isRecord } from "../util/json.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListFollower, type ListKey, notOffered } from "./change-watch.js";
 import { type Era, envelopeFor, type ResumableSession, withElicitation } from "./era.js";

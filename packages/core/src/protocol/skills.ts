@@ -4,9 +4,7 @@
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
 import type * as SkillsModule from "@modelcontextprotocol/client/ext/skills";
-import { toToolportError } from "../errors/to-toolport-error.js";
-import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
-import { timerMs } from "../util/timers.js";
+import { CatalogError, ToolCallError, timerMs, toToolportError } from "@toolport/base";
 import type { Session } from "./session.js";
 
 export type SkillEntry = SkillsModule.Skill;

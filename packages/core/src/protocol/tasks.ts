@@ -4,8 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  * @see https://github.com/modelcontextprotocol/ext-tasks
  */
-import { ToolCallError } from "../errors/toolport-error.js";
-import { type Fields, isRecord } from "../util/json.js";
+import { type Fields, isRecord, ToolCallError } from "@toolport/base";
 import { TASKS_EXTENSION } from "./era.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "./session.js";

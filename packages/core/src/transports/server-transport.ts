@@ -6,12 +6,17 @@ import type {
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
+import {
+  type AbortSource,
+  ConnectionError,
+  isRecord,
+  type Outcome,
+  parseJson,
+  type ToolportError,
+} from "@toolport/base";
+import type { ProxyOption } from "@toolport/http/proxy-option";
+import type { HttpClient } from "@toolport/http/wire-client";
 import type { TransportKind } from "../config/server-config.js";
-import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
-import { isRecord, parseJson } from "../util/json.js";
-import type { AbortSource } from "../util/timers.js";
-import type { ProxyOption } from "./http/network/proxy/proxy-option.js";
-import type { HttpClient } from "./http/network/wire-client.js";
 
 /** Default of `maxMessageBytes`. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;

@@ -1,6 +1,7 @@
 /** The hash of arguments does not depend on their order, nor on how they were written. */
+
+import { canonicalJson } from "@toolport/base";
 import { expect, it } from "vitest";
-import { canonicalJson } from "../../util/canonical-json.js";
 import { AuditChain } from "./open-audit.js";
 
 it.each<Record<string, unknown>>([

@@ -1,7 +1,6 @@
 /** Appends lines to a file in batches, and says when too many wait. Keeps what could not be written, and tries again. */
 import type * as FileSystem from "node:fs";
-import { ConfigError } from "../../errors/toolport-error.js";
-import { onSharedAbort, timerMs } from "../../util/timers.js";
+import { ConfigError, onSharedAbort, timerMs } from "@toolport/base";
 
 export interface AuditFileOptions {
   /** Lines wait at most this long before they are written. 0: each line is written before `append` returns. */

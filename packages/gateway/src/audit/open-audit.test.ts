@@ -4,10 +4,10 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, wri
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { memoryStore } from "@toolport/stores";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createPipe } from "../../../test/support/named-pipe.js";
-import { definitionHash } from "../../catalog/safety/canonical-json.js";
-import { memoryStore } from "../../state/memory-store.js";
+import { createPipe } from "../../../../test/support/named-pipe.js";
+import { definitionHash } from "../../../core/src/catalog/safety/canonical-json.js";
 import { loadGatewayKeys } from "../replicas/gateway-key.js";
 import { createSeal } from "../replicas/seal.js";
 import { type AuditEntry, type AuditEvent, type AuditOption, openAudit } from "./open-audit.js";

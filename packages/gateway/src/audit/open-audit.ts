@@ -1,13 +1,17 @@
 /** The audit log of a gateway: one chained line for every request, in a file, for a callback, or both. */
 
 import { hash, randomBytes } from "node:crypto";
-import { definitionText } from "../../catalog/safety/canonical-json.js";
-import { ConfigError } from "../../errors/toolport-error.js";
-import type { Logger } from "../../telemetry/logger.js";
-import { callSafely } from "../../util/callbacks.js";
-import { canonicalJson } from "../../util/canonical-json.js";
-import { oncePerObject } from "../../util/concurrency.js";
-import { type Fields, isRecord, parseJson } from "../../util/json.js";
+import {
+  ConfigError,
+  callSafely,
+  canonicalJson,
+  type Fields,
+  isRecord,
+  type Logger,
+  oncePerObject,
+  parseJson,
+} from "@toolport/base";
+import { definitionText } from "@toolport/core/internal";
 import type { Seal } from "../replicas/seal.js";
 import { AuditFile } from "./audit-file.js";
 

@@ -1,6 +1,7 @@
 /** Attacks on a log: every line changed, removed, moved, repeated or cut off. */
+
+import { memoryStore } from "@toolport/stores";
 import { describe, expect, it } from "vitest";
-import { memoryStore } from "../../state/memory-store.js";
 import { loadGatewayKeys } from "../replicas/gateway-key.js";
 import { createSeal } from "../replicas/seal.js";
 import { AuditChain } from "./open-audit.js";

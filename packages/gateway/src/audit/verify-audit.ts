@@ -1,6 +1,5 @@
 /** Checks the lines of an audit log, and names the first that was changed, removed or moved. */
-import { BoundedMap } from "../../util/collections.js";
-import { isRecord, parseJson } from "../../util/json.js";
+import { BoundedMap, isRecord, parseJson } from "@toolport/base";
 import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./open-audit.js";
 
 /** What is wrong with a log. */

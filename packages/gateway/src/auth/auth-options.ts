@@ -1,15 +1,16 @@
 /** The options of a gateway that say who its users are (`auth`, `principal`, `identify`), and their reader, which reports every problem at once. */
-import type { JSONWebKeySet } from "jose";
+
 import {
   ConfigIssues,
   EntryReader,
+  isRecord,
   type OptionTable,
   readFunction,
   readObject,
   readText,
   readWebAddress,
-} from "../../config/option-table.js";
-import { isRecord } from "../../util/json.js";
+} from "@toolport/base";
+import type { JSONWebKeySet } from "jose";
 
 /** Algorithms of signatures that a gateway accepts. All are asymmetric. */
 export const SIGNING_ALGORITHMS = [

@@ -9,8 +9,8 @@ import {
   rejected,
   startAuthBench,
   URL_OF_GATEWAY,
-} from "../../../test/support/auth-bench.js";
-import { createSigningKey, type KeyServer, type SigningKey } from "../../../test/support/key-server.js";
+} from "../../../../test/support/auth-bench.js";
+import { createSigningKey, type KeyServer, type SigningKey } from "../../../../test/support/key-server.js";
 
 let key: SigningKey;
 let foreign: SigningKey;

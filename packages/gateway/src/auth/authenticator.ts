@@ -1,7 +1,6 @@
 /** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { BoundedMap } from "../../util/collections.js";
-import { singleFlight } from "../../util/concurrency.js";
+import { BoundedMap, singleFlight } from "@toolport/base";
 import {
   type AuthSettings,
   type GatewayAddresses,

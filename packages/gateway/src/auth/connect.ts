@@ -1,8 +1,7 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
-import { AuthError, ConfigError } from "../../errors/toolport-error.js";
-import type { Port } from "../../port/port.js";
-import type { Store } from "../../state/store.js";
-import { singleParameter } from "../../util/text.js";
+import { AuthError, ConfigError, singleParameter } from "@toolport/base";
+import type { Port } from "@toolport/core/internal";
+import type { Store } from "@toolport/stores";
 import type { Seal } from "../replicas/seal.js";
 import type { AuthSettings } from "./auth-options.js";
 import type { Authenticator } from "./authenticator.js";

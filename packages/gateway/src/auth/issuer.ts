@@ -2,13 +2,12 @@
  * The configured issuer: its metadata and its public keys, read when they are needed. Keys are fetched when an unknown one is named, one
  * request at a time, and kept while the key server is away.
  */
+
+import { isRecord, loadOnce, parseJson } from "@toolport/base";
+import { canonicalHost, isLoopbackHost } from "@toolport/http";
+import { createGuardedFetch } from "@toolport/http/guarded-fetch";
+import { createFetchClient, type HttpClient } from "@toolport/http/wire-client";
 import type { CryptoKey, FlattenedJWSInput, JSONWebKeySet, JWSHeaderParameters } from "jose";
-import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
-import { canonicalHost, isLoopbackHost } from "../../transports/http/network/local-host.js";
-import type { HttpClient } from "../../transports/http/network/wire-client.js";
-import { createFetchClient } from "../../transports/http/network/wire-client.js";
-import { loadOnce } from "../../util/concurrency.js";
-import { isRecord, parseJson } from "../../util/json.js";
 import type { AuthSettings } from "./auth-options.js";
 
 /** The metadata that a gateway uses: RFC 8414, or OpenID Connect Discovery. */

@@ -7,9 +7,9 @@ import {
   present,
   rejected,
   startAuthBench,
-} from "../../../test/support/auth-bench.js";
-import { createSigningKey, type KeyServer, type SigningKey } from "../../../test/support/key-server.js";
-import { waitFor } from "../../../test/support/wait-for.js";
+} from "../../../../test/support/auth-bench.js";
+import { createSigningKey, type KeyServer, type SigningKey } from "../../../../test/support/key-server.js";
+import { waitFor } from "../../../../test/support/wait-for.js";
 
 let key: SigningKey;
 let foreign: SigningKey;

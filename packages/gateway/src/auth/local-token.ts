@@ -1,7 +1,7 @@
 /** The token of a gateway without users: made once, in a file that only this user can read, or given in a file such as a secret. */
 import { chmodSync, lstatSync, statSync } from "node:fs";
-import { ConfigError } from "../../errors/toolport-error.js";
-import { createKeyFile, readKeyLines } from "../../state/stores/local-files.js";
+import { ConfigError } from "@toolport/base";
+import { createKeyFile, readKeyLines } from "@toolport/stores";
 
 const USABLE = /^[!-~]{32,}$/;
 const OTHERS = 0o077;

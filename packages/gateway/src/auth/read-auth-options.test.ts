@@ -1,6 +1,7 @@
 /** Wrong options of a gateway's users are reported at the start, all at once, without values. */
+
+import { ConfigError } from "@toolport/base";
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../errors/toolport-error.js";
 import { type GatewayUserOptions, readAuthOptions } from "./auth-options.js";
 
 const url = "https://tools.example.com/mcp";

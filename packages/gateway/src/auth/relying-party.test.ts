@@ -5,7 +5,7 @@ import {
   type KeyServer,
   type SigningKey,
   startKeyServer,
-} from "../../../test/support/key-server.js";
+} from "../../../../test/support/key-server.js";
 import { defaultPrincipal, SIGNING_ALGORITHMS } from "./auth-options.js";
 import { createFetchJson, createIssuer } from "./issuer.js";
 import { createRelyingParty, type LoginSecrets } from "./relying-party.js";

@@ -1,10 +1,8 @@
 /** The login of a user at the issuer, with the gateway as a client: code flow with PKCE, `state` and `nonce`. */
 
 import { hash } from "node:crypto";
-import { readCode } from "../../auth/login-callback.js";
-import { checkLoginPage } from "../../transports/http/credentials/checked-provider.js";
-import { isRecord } from "../../util/json.js";
-import { singleParameter } from "../../util/text.js";
+import { isRecord, singleParameter } from "@toolport/base";
+import { checkLoginPage, readCode } from "@toolport/core/internal";
 import type { AuthSettings, ConnectClient } from "./auth-options.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";
 import { verifyJwt } from "./verify-jwt.js";

@@ -1,6 +1,7 @@
 /** Checks a signed token (JWT): signature, algorithm, issuer, audience and lifetime. */
+
+import { isRecord } from "@toolport/base";
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
-import { isRecord } from "../../util/json.js";
 import type { TokenClaims } from "./auth-options.js";
 import { type KeySource, KeysUnavailable } from "./issuer.js";
 

@@ -1,6 +1,5 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
-import { type AuthError, ToolCallError, type ToolportError } from "../../errors/toolport-error.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { type AuthError, type Fields, isRecord, ToolCallError, type ToolportError } from "@toolport/base";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
 import { FailedRequest, type Handled, type RequestContext, type RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";

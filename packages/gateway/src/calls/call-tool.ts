@@ -1,15 +1,16 @@
 /** `tools/call`: resolves the public name, asks the policy, and passes the call on. */
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { AuthError } from "../../errors/toolport-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
-import type { JsonSchema } from "../../model/tool-info.js";
-import { missingTool } from "../../port/find-tool.js";
-import type { Port } from "../../port/port.js";
-import { readParamHeaders } from "../../protocol/param-headers.js";
-import { oncePerObject } from "../../util/concurrency.js";
-import { type Fields, isRecord, toRecord } from "../../util/json.js";
-import { decodeHeaderText } from "../../util/text.js";
+import {
+  AuthError,
+  decodeHeaderText,
+  type Fields,
+  isRecord,
+  type JsonSchema,
+  oncePerObject,
+  toRecord,
+  toToolportError,
+} from "@toolport/base";
+import type { CallToolOptions, ToolResult } from "@toolport/core";
+import { INPUT_META_KEY, missingTool, type Port, readParamHeaders } from "@toolport/core/internal";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { SIGN_IN, signInServer, signInTool, type ToolEntry } from "../lists/list-entries.js";
 import { MAX_HOPS, mismatch, nextHop } from "../message.js";

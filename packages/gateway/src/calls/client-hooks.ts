@@ -1,8 +1,7 @@
 /** What a client brings to a request: its capabilities, and how it gets questions, log messages and progress. */
-import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
-import type { Progress } from "../../protocol/pending-request.js";
-import type { SessionHooks } from "../../protocol/session-hooks.js";
-import type { Fields } from "../../util/json.js";
+import { type Fields, LOG_LEVELS, type LogLevel } from "@toolport/base";
+import type { Progress } from "@toolport/core";
+import type { SessionHooks } from "@toolport/core/internal";
 import {
   type AskClient,
   HOPS_META_KEY,

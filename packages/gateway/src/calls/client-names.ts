@@ -1,5 +1,5 @@
 /** Results with the names that clients know: the ids of tasks, and the URIs of resources. */
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isRecord } from "@toolport/base";
 import { resourceNames } from "../lists/list-entries.js";
 import { META } from "../message.js";
 import type { RequestContext } from "../request-context.js";

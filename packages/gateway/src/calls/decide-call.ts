@@ -1,7 +1,7 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
-import type { ToolCall } from "../../execution/tool-call.js";
-import { type Fields, isRecord } from "../../util/json.js";
-import { visibleLine } from "../../util/visible-text.js";
+
+import { type Fields, isRecord, visibleLine } from "@toolport/base";
+import type { ToolCall } from "@toolport/core";
 import { badState, FAILURE_META_KEY, Refusal } from "../faults.js";
 import type { ToolEntry } from "../lists/list-entries.js";
 import type { PolicyDecision } from "../policy/policy.js";

@@ -1,12 +1,8 @@
 /** Calls of tools that the port itself offers. They show and read things of servers, so filters and the policy apply to those. */
 
-import { CatalogError, ToolportError } from "../../errors/toolport-error.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { missingTool } from "../../port/find-tool.js";
-import type { Port } from "../../port/port.js";
-import type { Fields } from "../../util/json.js";
-import { suggest } from "../../util/suggest.js";
+import { CatalogError, type Fields, suggest, type ToolInfo, ToolportError } from "@toolport/base";
+import type { ToolResult } from "@toolport/core";
+import { missingTool, type Port } from "@toolport/core/internal";
 import { Refusal } from "../faults.js";
 import { resourceNames, type ToolEntry } from "../lists/list-entries.js";
 import type { PolicyRequest } from "../policy/policy.js";

@@ -2,8 +2,7 @@
  * Calls of modern clients to legacy servers that ask something: the call stays open at the server, while the client gets the
  * question as a result and answers with its next request.
  */
-import { type Fields, isRecord } from "../../util/json.js";
-import { pause, unrefTimer } from "../../util/timers.js";
+import { type Fields, isRecord, pause, unrefTimer } from "@toolport/base";
 import { INTERNAL_ERROR } from "../faults.js";
 import type { ClientResponse } from "../message.js";
 

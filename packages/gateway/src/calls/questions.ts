@@ -1,8 +1,5 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
-import { StateError } from "../../errors/toolport-error.js";
-import { TokenBucket } from "../../util/concurrency.js";
-import { type Fields, isRecord } from "../../util/json.js";
-import { timerMs, unrefTimer } from "../../util/timers.js";
+import { type Fields, isRecord, StateError, TokenBucket, timerMs, unrefTimer } from "@toolport/base";
 import { INTERNAL_ERROR, internalFault, storeAway } from "../faults.js";
 import type { ClientResponse } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";

@@ -1,8 +1,6 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
-import { ToolCallError } from "../../errors/toolport-error.js";
-import { sendRequest } from "../../port/send-request.js";
-import { mapConcurrently } from "../../util/concurrency.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isRecord, mapConcurrently, ToolCallError } from "@toolport/base";
+import { sendRequest } from "@toolport/core/internal";
 import {
   badCursor,
   badState,

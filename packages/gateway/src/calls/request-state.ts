@@ -5,16 +5,15 @@
  * that no replica runs it a second time. A client that sends the state again gets what its first request got.
  */
 import { hash } from "node:crypto";
+import { canonicalJson, type Fields, isRecord } from "@toolport/base";
 import {
   HeldRecord,
   isAbandoned,
   type LeasedRecord,
   type RecordAccess,
+  type Store,
   withLease,
-} from "../../port/suspensions/held-record.js";
-import type { Store } from "../../state/store.js";
-import { canonicalJson } from "../../util/canonical-json.js";
-import { type Fields, isRecord } from "../../util/json.js";
+} from "@toolport/stores";
 import type { AuditOutcome } from "../audit/open-audit.js";
 import { badState, Fault, type FaultInit, internalFault, SOON, storeAway, toFault } from "../faults.js";
 import type { ClientRequest, GatewayClient } from "../message.js";

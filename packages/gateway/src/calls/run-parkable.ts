@@ -2,8 +2,7 @@
  * Runs a request that may be parked: if a legacy server asks a modern client something, the request ends with the question, and a
  * later request of the client brings the answer, on this replica or another one.
  */
-import { StateError } from "../../errors/toolport-error.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isRecord, StateError } from "@toolport/base";
 import { badState, Fault, internalFault, storeAway, toFault } from "../faults.js";
 import type { AskClient } from "../message.js";
 import { MessageError } from "../replicas/mailbox.js";

@@ -1,6 +1,7 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
-import type { Progress } from "../../protocol/pending-request.js";
-import { isRecord } from "../../util/json.js";
+
+import { isRecord } from "@toolport/base";
+import type { Progress } from "@toolport/core";
 import { unknownTask } from "../faults.js";
 import { metaOf } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";

@@ -2,11 +2,9 @@
  * The tasks that the gateway has created for its users. A server may list, and report about, the tasks of all users of one credential;
  * only those that are known here are shown.
  */
-import { type Store, userPrefix } from "../../state/store.js";
-import { mapConcurrently } from "../../util/concurrency.js";
-import { isRecord } from "../../util/json.js";
-import { hashText } from "../../util/text.js";
-import { withDeadline } from "../../util/timers.js";
+
+import { hashText, isRecord, mapConcurrently, withDeadline } from "@toolport/base";
+import { type Store, userPrefix } from "@toolport/stores";
 import type { GatewayUser } from "../users.js";
 
 /** A task of one server. */

@@ -1,11 +1,7 @@
 /** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
-import { withoutProgressToken } from "../../protocol/session-hooks.js";
-import type { Fields } from "../../util/json.js";
-import { sleep } from "../../util/timers.js";
+import { AuthError, type Fields, sleep, ToolCallError, toToolportError } from "@toolport/base";
+import type { CallToolOptions, ToolResult } from "@toolport/core";
+import { withoutProgressToken } from "@toolport/core/internal";
 import { askForLogin } from "../calls/ask-for-login.js";
 import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hooks.js";
 import { withClientNames } from "../calls/client-names.js";

@@ -2,7 +2,7 @@
  * Notifications of legacy sessions: a cancelled request, changed roots, progress of an answer. The request, or the connection to the
  * server, may belong to another replica, so the first two become notes that all replicas read.
  */
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isRecord } from "@toolport/base";
 import { cannotAsk, resultOf } from "../calls/parked-calls.js";
 import { invalidParams } from "../faults.js";
 import {

@@ -1,6 +1,5 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
-import { SlotList, type Slotted } from "../../util/collections.js";
-import { timerMs, unrefTimer } from "../../util/timers.js";
+import { SlotList, type Slotted, timerMs, unrefTimer } from "@toolport/base";
 import type { OpenStream } from "../message.js";
 import type { EventSink, Headers, HttpReply } from "./http-request.js";
 

@@ -1,9 +1,6 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
-import { StateError } from "../../errors/toolport-error.js";
-import { DeadlineClock } from "../../protocol/pending-request.js";
-import { SlotList, type Slotted } from "../../util/collections.js";
-import { decodeHeaderText } from "../../util/text.js";
-import { pause } from "../../util/timers.js";
+import { decodeHeaderText, pause, SlotList, type Slotted, StateError } from "@toolport/base";
+import { DeadlineClock } from "@toolport/core/internal";
 import type { Authenticator } from "../auth/authenticator.js";
 import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST, internalFault, SOON } from "../faults.js";

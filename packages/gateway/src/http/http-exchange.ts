@@ -1,6 +1,7 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
-import type { DeadlineClock } from "../../protocol/pending-request.js";
-import type { Fields } from "../../util/json.js";
+
+import type { Fields } from "@toolport/base";
+import type { DeadlineClock } from "@toolport/core/internal";
 import { internalFault } from "../faults.js";
 import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";

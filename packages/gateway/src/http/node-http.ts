@@ -1,6 +1,6 @@
 /** Serves requests of Node's HTTP server without web streams, which cost three times as much. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ChunkList } from "../../util/collections.js";
+import { ChunkList } from "@toolport/base";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import type { Json } from "../results.js";
 import {

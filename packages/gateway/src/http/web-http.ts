@@ -1,7 +1,6 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 
-import { ChunkList } from "../../util/collections.js";
-import { withDeadline } from "../../util/timers.js";
+import { ChunkList, withDeadline } from "@toolport/base";
 import type { Json } from "../results.js";
 import {
   type BodyLimits,

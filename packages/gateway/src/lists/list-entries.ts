@@ -1,7 +1,6 @@
 /** The entries of the lists of a port, ready to be sent. */
-import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
-import type { Port } from "../../port/port.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isForModel, isRecord, type JsonSchema, type ToolInfo } from "@toolport/base";
+import type { Port } from "@toolport/core/internal";
 import { withHops } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 

@@ -1,7 +1,7 @@
 /** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
 
-import type { Port } from "../../port/port.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord } from "@toolport/base";
+import type { Port } from "@toolport/core/internal";
 import { areShown } from "../calls/check-read.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";

@@ -1,6 +1,6 @@
 /** Conditions on the arguments of a call, compiled from JSON pointers, globs, patterns and ranges. */
 
-import { compileNames } from "../../util/glob.js";
+import { compileNames } from "@toolport/base";
 import { readingsOfPath } from "./argument-path.js";
 import type { ArgumentCondition, ArgumentTest, PolicyEffect, TextPattern } from "./policy.js";
 

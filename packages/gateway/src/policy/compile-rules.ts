@@ -1,6 +1,5 @@
 /** Turns the rules of a policy into one function that decides about a request. */
-import { BoundedMap } from "../../util/collections.js";
-import { parseJson } from "../../util/json.js";
+import { BoundedMap, parseJson } from "@toolport/base";
 import {
   type ArgumentsMatcher,
   compileArguments,

@@ -1,8 +1,5 @@
 /** One policy made of rules and outside engines (OPA, Cedar, a function): the strictest answer counts, and an engine fails closed. */
-import { ConfigError } from "../../errors/toolport-error.js";
-import type { Logger } from "../../telemetry/logger.js";
-import { mapConcurrently } from "../../util/concurrency.js";
-import { withDeadline } from "../../util/timers.js";
+import { ConfigError, type Logger, mapConcurrently, withDeadline } from "@toolport/base";
 import {
   ALLOW,
   andThen,

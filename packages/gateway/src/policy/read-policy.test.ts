@@ -1,6 +1,7 @@
 /** Mistakes in a policy, and hostile arguments against its conditions. */
+
+import { ConfigError } from "@toolport/base";
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../errors/toolport-error.js";
 import type { ArgumentCondition, PolicyDecision, PolicyRule } from "./policy.js";
 import { readPolicy } from "./read-policy.js";
 

@@ -1,8 +1,6 @@
 /** Reads a policy: checks every field, and reports each problem with its file and line. */
 
-import { ConfigIssues, type ConfigPath, EntryReader } from "../../config/option-table.js";
-import { ConfigError } from "../../errors/toolport-error.js";
-import { isRecord } from "../../util/json.js";
+import { ConfigError, ConfigIssues, type ConfigPath, EntryReader, isRecord } from "@toolport/base";
 import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import { compileRules } from "./compile-rules.js";
@@ -92,7 +90,7 @@ export async function readRules(
 type PolicyText = Pick<ReadRules, "locate"> & { readonly root: unknown; readonly issues: ConfigIssues };
 
 async function parseText(text: string, file = "policy"): Promise<PolicyText> {
-  const { parseJsonConfig } = await import("../../config/parse-json-config.js");
+  const { parseJsonConfig } = await import("@toolport/base/json-config");
   const { root, duplicates, lineOf } = parseJsonConfig(file, text);
   const locate = (path: ConfigPath) => ({ file, line: lineOf(path) });
   const issues = new ConfigIssues("policy", locate);

@@ -1,11 +1,15 @@
 /** Finds rules of a policy that can never apply: unknown servers, public names, unknown tools and arguments, rules behind others. */
-import { ConfigIssues, type ConfigPath } from "../../config/option-table.js";
-import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import type { Port } from "../../port/port.js";
-import type { Logger } from "../../telemetry/logger.js";
-import { isRecord } from "../../util/json.js";
-import { suggest } from "../../util/suggest.js";
+import {
+  ConfigError,
+  type ConfigIssue,
+  ConfigIssues,
+  type ConfigPath,
+  isRecord,
+  type Logger,
+  suggest,
+  type ToolInfo,
+} from "@toolport/base";
+import type { Port } from "@toolport/core/internal";
 import { compileText, readPointer } from "./argument-conditions.js";
 import { type PolicyOption, rulesIn } from "./create-policy.js";
 import type { Policy, PolicyDocument, PolicyRule, ReadRules, TextPattern } from "./policy.js";

@@ -1,8 +1,5 @@
 /** Reads a policy file and follows its changes. A broken change keeps the rules that were in use. */
-import { ConfigError } from "../../errors/toolport-error.js";
-import type { Logger } from "../../telemetry/logger.js";
-import { Emitter } from "../../util/callbacks.js";
-import { timerMs, unrefTimer } from "../../util/timers.js";
+import { ConfigError, Emitter, type Logger, timerMs, unrefTimer } from "@toolport/base";
 import type { Policy } from "./policy.js";
 import { type CompiledPolicy, type ReadPolicyOptions, readRules } from "./read-policy.js";
 

@@ -1,7 +1,7 @@
 /** The keys that all replicas of a gateway share: created once, saved encrypted in the store, rotated while replicas run. */
 import { randomBytes } from "node:crypto";
-import { ConfigError, StateError } from "../../errors/toolport-error.js";
-import type { Store } from "../../state/store.js";
+import { ConfigError, StateError } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 
 /** One secret of a gateway. */
 export interface GatewayKey {

@@ -1,7 +1,7 @@
 /** Messages between replicas when the store loses notices, is away for a moment, or writes although it reports an error. */
+
+import { memoryStore, type Store } from "@toolport/stores";
 import { expect, test, vi } from "vitest";
-import { memoryStore } from "../../state/memory-store.js";
-import type { Store } from "../../state/store.js";
 import { Mailbox, type MessageHandler } from "./mailbox.js";
 
 const ADA = { principal: "ada" };

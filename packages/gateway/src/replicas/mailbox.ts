@@ -4,11 +4,8 @@
  * Each message is one record. The sender writes it, the replica that takes it writes over it, and the sender deletes it when it no
  * longer waits. While a replica works on the message it renews the record, which expires when the replica dies.
  */
-import { StateError, ToolportError } from "../../errors/toolport-error.js";
-import type { Store, StoredRecord } from "../../state/store.js";
-import { BoundedMap } from "../../util/collections.js";
-import { retryFor } from "../../util/retry-for.js";
-import { pause } from "../../util/timers.js";
+import { BoundedMap, pause, retryFor, StateError, ToolportError } from "@toolport/base";
+import type { Store, StoredRecord } from "@toolport/stores";
 
 export type MessageErrorCode =
   /** The replica did not take the message and never will: it has ended. */

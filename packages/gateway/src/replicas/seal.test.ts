@@ -1,6 +1,7 @@
 /** Sealed values: what opens, what does not, and for how long. */
+
+import { memoryStore } from "@toolport/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { memoryStore } from "../../state/memory-store.js";
 import { type GatewayKeys, loadGatewayKeys } from "./gateway-key.js";
 import { createSeal, type Seal } from "./seal.js";
 

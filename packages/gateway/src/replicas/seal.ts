@@ -8,8 +8,7 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
-import { oncePerObject } from "../../util/concurrency.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord, oncePerObject } from "@toolport/base";
 import type { GatewayKey, GatewayKeys } from "./gateway-key.js";
 
 /** Seals and opens values for all replicas of one gateway. */

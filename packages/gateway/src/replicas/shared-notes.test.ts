@@ -1,7 +1,7 @@
 /** The limits of shared notes: time, number, and a store that is slow or away. */
+
+import { memoryStore, type Store } from "@toolport/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { memoryStore } from "../../state/memory-store.js";
-import type { Store } from "../../state/store.js";
 import { createSharedNotes, type SharedNotes } from "./shared-notes.js";
 
 const opened: SharedNotes[] = [];

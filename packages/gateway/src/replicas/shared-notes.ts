@@ -1,8 +1,7 @@
 /** Small facts that all replicas know from memory: ended sessions, log levels, subscriptions. Written to the store, followed by `watch`. */
-import type { Store } from "../../state/store.js";
-import { callSafely } from "../../util/callbacks.js";
-import { retryFor } from "../../util/retry-for.js";
-import { backoffMs, pause } from "../../util/timers.js";
+
+import { backoffMs, callSafely, pause, retryFor } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 import { isPast } from "./seal.js";
 
 /** A fact with a time of validity. */

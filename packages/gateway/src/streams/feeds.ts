@@ -1,8 +1,7 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
-import { secretsOf } from "../../config/known-secrets.js";
-import type { Users } from "../../port/users.js";
-import { type Fields, isRecord } from "../../util/json.js";
-import { unrefTimer } from "../../util/timers.js";
+
+import { type Fields, isRecord, unrefTimer } from "@toolport/base";
+import { secretsOf, type Users } from "@toolport/core/internal";
 import { entriesOf, type ListEntry, type ListKey } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";

@@ -1,5 +1,5 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isRecord } from "@toolport/base";
 import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js";
 import { isAtLeast } from "../calls/client-hooks.js";
 import { renameTasks } from "../calls/client-names.js";

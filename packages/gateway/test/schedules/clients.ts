@@ -1,7 +1,7 @@
 /** Clients of the SDK in both eras. Each byte that reaches one is searched for the marks of other users. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Gateway } from "toolport/serve";
-import type { VirtualTime } from "../../support/virtual-time.js";
+import type { VirtualTime } from "../../../../test/support/virtual-time.js";
 import { type Fields, META, type RpcMessage, VERSIONS } from "../raw-client.js";
 import type { Ledger } from "./ledger.js";
 

@@ -1,7 +1,7 @@
 /** Plays one schedule: replicas with a shared store, users, clients of both eras, servers that fail. */
 import { createToolport, memoryStore, type Toolport } from "toolport";
 import { createGateway, type Gateway } from "toolport/serve";
-import { VirtualTime } from "../../support/virtual-time.js";
+import { VirtualTime } from "../../../../test/support/virtual-time.js";
 import { type Answer, type ClientEra, type ClientWorld, ScheduleClient } from "./clients.js";
 import { Ledger, MARKS } from "./ledger.js";
 import { type Act, createServers, type ScheduleServers, SERVERS, type ServerName } from "./servers.js";

@@ -2,8 +2,8 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { createLinkedTransports, type ServerEntry } from "toolport";
 import { createTestServer, type TestServer, type TestTool } from "toolport/testing";
-import { type Answerer, MemoryWorld } from "../../support/memory-world.js";
-import type { VirtualTime } from "../../support/virtual-time.js";
+import { type Answerer, MemoryWorld } from "../../../../test/support/memory-world.js";
+import type { VirtualTime } from "../../../../test/support/virtual-time.js";
 import { type Ledger, MARKS } from "./ledger.js";
 
 type Fields = Record<string, unknown>;

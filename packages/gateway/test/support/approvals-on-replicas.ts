@@ -1,6 +1,6 @@
 /** The suite of approvals that are sent to several replicas, on one kind of store. */
 import { describe, expect, test } from "vitest";
-import type { FaultStoreKind } from "../../suspend/fault-stores.js";
+import type { FaultStoreKind } from "../../../../test/suspend/fault-stores.js";
 import { openApprovalRig, sendCall, textOf, waitingState } from "./approvals.js";
 
 export function testReplicas(kind: FaultStoreKind): void {

@@ -3,7 +3,7 @@ import {
   type JsonRpcRequest,
   type JsonRpcServer,
   startJsonRpcServer,
-} from "../../fixtures/servers/http-json-rpc.js";
+} from "../../../../test/fixtures/servers/http-json-rpc.js";
 
 const LIST = { resultType: "complete", ttlMs: 60_000, cacheScope: "private" };
 const TASK = {

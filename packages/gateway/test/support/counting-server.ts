@@ -1,6 +1,6 @@
 /** A real server over HTTP that records every request it receives, with the user who sent it. */
 import { EventEmitter, once } from "node:events";
-import { createTestServer, type TestServer, type TestServerDefinition } from "../../../src/testing/index.js";
+import { createTestServer, type TestServer, type TestServerDefinition } from "@toolport/testing";
 
 /** One HTTP request: the JSON-RPC method of a POST, or the HTTP method. */
 export interface CountedRequest {

@@ -4,7 +4,7 @@ import type { RequestListener } from "node:http";
 import type { Gateway } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
-import { waitFor } from "../../support/wait-for.js";
+import { waitFor } from "../../../../test/support/wait-for.js";
 import { openGateway } from "../gateway-scene.js";
 
 /** The application of a framework with a route to the gateway. */

@@ -1,5 +1,10 @@
 /** A modern server over HTTP that is written by hand: it reports changes of its tools when the test says so. */
-import { event, openEvents, sendJson, startScriptedServer } from "../../fixtures/servers/http-scripted.js";
+import {
+  event,
+  openEvents,
+  sendJson,
+  startScriptedServer,
+} from "../../../../test/fixtures/servers/http-scripted.js";
 
 export interface ListenServer {
   /** For `mcpServers`. */

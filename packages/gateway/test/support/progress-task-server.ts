@@ -1,6 +1,11 @@
 /** A hand-written server of 2025-11-25 whose task reports progress after the call is answered, in memory and over HTTP. */
 import { createLinkedTransports, type ServerEntry } from "toolport";
-import { event, openEvents, sendJson, startScriptedServer } from "../../fixtures/servers/http-scripted.js";
+import {
+  event,
+  openEvents,
+  sendJson,
+  startScriptedServer,
+} from "../../../../test/fixtures/servers/http-scripted.js";
 
 type Fields = Record<string, unknown>;
 

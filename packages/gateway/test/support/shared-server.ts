@@ -9,7 +9,7 @@ import {
   type SeenRequest,
   sendJson,
   startScriptedServer,
-} from "../../fixtures/servers/http-scripted.js";
+} from "../../../../test/fixtures/servers/http-scripted.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type NameProxy, startNameProxy } from "../../../../../test/support/name-proxy.js";
-import { waitFor } from "../../../../../test/support/wait-for.js";
+import { type NameProxy, startNameProxy } from "../../../../test/support/name-proxy.js";
+import { waitFor } from "../../../../test/support/wait-for.js";
 import { createHttpClient } from "../node-client.js";
 import { NO_RESPONSE, type WireRequest } from "../wire-client.js";
 import { openTunnel, ProxyServer } from "./proxy-routes.js";

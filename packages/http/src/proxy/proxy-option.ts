@@ -1,5 +1,5 @@
 /** Reads the `proxy` option without loading the code for proxies. */
-import { ConfigError } from "../../../../errors/toolport-error.js";
+import { ConfigError } from "@toolport/base";
 
 /**
  * The proxy for a server: `"env"` uses the environment variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, a

@@ -2,10 +2,14 @@
 
 import { type Agent, request as httpRequest, type RequestOptions } from "node:http";
 import { BlockList, isIP, type LookupFunction, type Socket } from "node:net";
-import { ConfigError, ConnectionError, ToolportError } from "../../../../errors/toolport-error.js";
-import { getOrMake } from "../../../../util/collections.js";
-import { canParseUrl } from "../../../../util/text.js";
-import { USER_AGENT } from "../../../../util/version.js";
+import {
+  ConfigError,
+  ConnectionError,
+  canParseUrl,
+  getOrMake,
+  ToolportError,
+  USER_AGENT,
+} from "@toolport/base";
 import { clientClosed, toNetworkError } from "../http-errors.js";
 import { canonicalHost, isLoopbackHost } from "../local-host.js";
 import type { ProxyOption } from "./proxy-option.js";

@@ -1,7 +1,7 @@
 /** Validation with the `#run-bounded` of Workers, browsers and Bun, where a script cannot be stopped. */
 import { format } from "@cfworker/json-schema";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import { createSchemaValidator } from "../create-validator.js";
 import type { JsonSchema } from "../json-schema.js";
 

@@ -1,8 +1,5 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
-import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
-import { getOrMake } from "../../util/collections.js";
-import { oncePerObject } from "../../util/concurrency.js";
-import { cutText, tidyText } from "../../util/text.js";
+import { ConfigError, type ConfigIssue, cutText, getOrMake, oncePerObject, tidyText } from "@toolport/base";
 import { escapeToken, isRecord, type JsonSchema, mapSubschemas, subschemas } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";

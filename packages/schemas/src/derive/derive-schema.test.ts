@@ -1,5 +1,5 @@
+import { ConfigError } from "@toolport/base";
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../errors/toolport-error.js";
 import type { JsonSchema } from "../json-schema.js";
 import { deriveSchema } from "./derive-schema.js";
 import { SCHEMA_TARGETS, type SchemaTarget } from "./derived-schema.js";

@@ -1,5 +1,5 @@
 /** Converts the JSON Schema of a tool into a form that the provider of a model accepts, by the writers for targets that accept all of JSON Schema below the root and for those that do not. */
-import { ConfigError } from "../../errors/toolport-error.js";
+import { ConfigError } from "@toolport/base";
 import { isRecord, type JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import { collectJsonTexts, type FormNotes, toDerivedForm, toOriginalForm } from "./argument-forms.js";

@@ -1,6 +1,5 @@
 /** A tool with the schema and the description that a model sees. */
-import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import { oncePerObject } from "../../util/concurrency.js";
+import { type JsonSchema, oncePerObject, type ToolInfo } from "@toolport/base";
 import { type CompactOptions, compactDerived, compactDescription } from "./compact-schema.js";
 import { checkTarget, deriveSchema } from "./derive-schema.js";
 import type { DerivedSchema, SchemaTarget } from "./derived-schema.js";

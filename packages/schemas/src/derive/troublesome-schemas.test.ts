@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../test/support/cpu-time.js";
 import type { JsonSchema } from "../json-schema.js";
 import { deriveSchema } from "./derive-schema.js";
 import type { SchemaTarget } from "./derived-schema.js";

@@ -1,8 +1,7 @@
 /** Repairs invalid values within the time budget: changes as little as possible until they match. Loaded by a dynamic import only. */
 
+import { oncePerObject, pushTo } from "@toolport/base";
 import { boundedRun } from "#run-bounded";
-import { pushTo } from "../../util/collections.js";
-import { oncePerObject } from "../../util/concurrency.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";

@@ -6,7 +6,7 @@ import {
   type Random,
   randomSchema,
   randomValue,
-} from "../../../test/support/random-schemas.js";
+} from "../../../../test/support/random-schemas.js";
 import { createSchemaValidator } from "../create-validator.js";
 import { isRecord, type JsonSchema, resolveLocalRef } from "../json-schema.js";
 import { isSameJson } from "../json-value.js";
@@ -14,7 +14,7 @@ import { MAX_LEVELS, ValueRepairer } from "./create-repairer.js";
 import { builtInParts, type SchemaParts } from "./schema-parts.js";
 
 const VALUES_PER_SCHEMA = 20;
-const folder = new URL("../../../test/fixtures/schemas/", import.meta.url);
+const folder = new URL("../../../../test/fixtures/schemas/", import.meta.url);
 const corpus: JsonSchema[] = readdirSync(folder)
   .filter((name) => name.endsWith(".json"))
   .flatMap((name) => JSON.parse(readFileSync(new URL(name, folder), "utf8")).tools)

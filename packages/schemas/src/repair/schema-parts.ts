@@ -1,5 +1,5 @@
 /** Checks any part of a value against its part of a schema, with the built-in or the user's validator, by a lenient reading of schemas that contradict themselves. */
-import { oncePerObject } from "../../util/concurrency.js";
+import { oncePerObject } from "@toolport/base";
 import { bindSchema, compileForBuiltIn } from "../built-in-check.js";
 import {
   acceptSeveral,

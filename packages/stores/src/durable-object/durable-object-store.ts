@@ -1,21 +1,10 @@
 /** A store in the SQL storage of a Durable Object. Nothing here needs Node. */
-import { readUnchecked } from "../../../config/option-table.js";
-import { StateError } from "../../../errors/toolport-error.js";
-import type { Logger } from "../../../telemetry/logger.js";
-import { getOrMake } from "../../../util/collections.js";
-import { processWide } from "../../../util/version.js";
-import { createStore, type SealingStore } from "../../create-store.js";
-import {
-  createKeyRing,
-  createSealer,
-  lostKey,
-  type Sealer,
-  unkeyedSealer,
-  withUnkeyed,
-} from "../../sealing.js";
-import type { StoreBackend } from "../../store-backend.js";
+import { getOrMake, type Logger, processWide, readUnchecked, StateError } from "@toolport/base";
+import { createStore, type SealingStore } from "../create-store.js";
+import { createKeyRing, createSealer, lostKey, type Sealer, unkeyedSealer, withUnkeyed } from "../sealing.js";
 import { hasSealedRecord, migrate, recordMethods, type SqlRunner } from "../sql-records.js";
 import { checkStoreArguments, hasMethods, KEY_VARIABLE, needs, type StoreKeys } from "../store-arguments.js";
+import type { StoreBackend } from "../store-backend.js";
 
 /** The part of a Durable Object's `ctx.storage` that the store uses. */
 export interface DurableObjectSqlStorage {

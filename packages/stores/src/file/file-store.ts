@@ -12,11 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { StateError } from "../../../errors/toolport-error.js";
-import { sleep } from "../../../util/timers.js";
-import { createStore, type SealingStore } from "../../create-store.js";
-import { changedKeys, emptyContent, prune, recordMethods, type StoreContent } from "../../record-map.js";
-import type { StoreBackend } from "../../store-backend.js";
+import { StateError, sleep } from "@toolport/base";
+import { createStore, type SealingStore } from "../create-store.js";
 import {
   busyError,
   inspectPrivateFile,
@@ -27,6 +24,8 @@ import {
   toFileError,
   warn,
 } from "../local-files.js";
+import { changedKeys, emptyContent, prune, recordMethods, type StoreContent } from "../record-map.js";
+import type { StoreBackend } from "../store-backend.js";
 import { type FileLock, sweepLock, tryLock } from "./file-lock.js";
 
 interface FileStoreOptions {

@@ -1,14 +1,9 @@
 /** `toolport/postgres`: a store that many processes share. */
 import { createHash } from "node:crypto";
 import { Socket } from "node:net";
+import { isRecord, loadOnce, readField, readText, readUnchecked } from "@toolport/base";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
-import { readText, readUnchecked } from "../../../config/option-table.js";
-import { readField } from "../../../errors/foreign-error.js";
-import { loadOnce } from "../../../util/concurrency.js";
-import { isRecord } from "../../../util/json.js";
-import { createStore, type SealingStore } from "../../create-store.js";
-import type { DurabilityRisk } from "../../store.js";
-import type { StoreBackend } from "../../store-backend.js";
+import { createStore, type SealingStore } from "../create-store.js";
 import {
   BUSY,
   CONNECT_LIMIT_MS,
@@ -21,6 +16,7 @@ import {
   toRemoteError,
   wholeMs,
 } from "../remote-database.js";
+import type { DurabilityRisk } from "../store.js";
 import {
   checkStoreArguments,
   configuredSealer,
@@ -29,9 +25,10 @@ import {
   needs,
   type StoreKeys,
 } from "../store-arguments.js";
+import type { StoreBackend } from "../store-backend.js";
 import { createStatements, migrate, prefixPattern, qualifyNames, type TableNames } from "./statements.js";
 
-export type { SealingStore } from "../../create-store.js";
+export type { SealingStore } from "../create-store.js";
 export type { StoreKeys } from "../store-arguments.js";
 
 /** Options of {@link postgresStore}. */

@@ -1,6 +1,7 @@
 /** The SQL of the PostgreSQL store. Every change is one statement; all times come from the server's clock. */
+
+import { StateError } from "@toolport/base";
 import type { ClientBase } from "pg";
-import { StateError } from "../../../errors/toolport-error.js";
 import { CHANGE_MEMORY_MS } from "../remote-database.js";
 
 /** The location of the tables. */

@@ -1,12 +1,8 @@
 /** `toolport/redis`: a store that many processes share. */
 import { createHash } from "node:crypto";
+import { isNamed, isRecord, readField, readText, readUnchecked } from "@toolport/base";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { readText, readUnchecked } from "../../../config/option-table.js";
-import { isNamed, readField } from "../../../errors/foreign-error.js";
-import { isRecord } from "../../../util/json.js";
-import { createStore, type SealingStore } from "../../create-store.js";
-import type { DurabilityRisk } from "../../store.js";
-import type { StoreBackend } from "../../store-backend.js";
+import { createStore, type SealingStore } from "../create-store.js";
 import {
   BUSY,
   CHANGE_MEMORY_MS,
@@ -20,6 +16,7 @@ import {
   toRemoteError,
   wholeMs,
 } from "../remote-database.js";
+import type { DurabilityRisk } from "../store.js";
 import {
   checkStoreArguments,
   configuredSealer,
@@ -28,8 +25,9 @@ import {
   needs,
   type StoreKeys,
 } from "../store-arguments.js";
+import type { StoreBackend } from "../store-backend.js";
 
-export type { SealingStore } from "../../create-store.js";
+export type { SealingStore } from "../create-store.js";
 export type { StoreKeys } from "../store-arguments.js";
 
 /** Options of {@link redisStore}. */

@@ -1,13 +1,12 @@
 /** `toolport/sqlite`: a store in a file that several processes of one machine may share. */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readFunction, readNumber, readUnchecked } from "../../../config/option-table.js";
-import { sleep } from "../../../util/timers.js";
-import { createStore, type SealingStore } from "../../create-store.js";
-import type { StoreBackend } from "../../store-backend.js";
+import { readFunction, readNumber, readUnchecked, sleep } from "@toolport/base";
+import { createStore, type SealingStore } from "../create-store.js";
 import { leaseHolder, localSealer, type StoreWarning } from "../local-files.js";
 import { listChanges, recordMethods } from "../sql-records.js";
 import { checkStoreArguments, needs, type StoreKeys } from "../store-arguments.js";
+import type { StoreBackend } from "../store-backend.js";
 import {
   isBusy,
   isDamaged,
@@ -64,9 +63,9 @@ function pathProblem(path: unknown): string | undefined {
   return path.includes("://") ? `needs ${expected}, not an address: pass \`new URL("file:…")\`` : undefined;
 }
 
-export type { SealingStore } from "../../create-store.js";
-export { createStoreKey, type StoreKey } from "../../sealing.js";
+export type { SealingStore } from "../create-store.js";
 export type { StoreWarning } from "../local-files.js";
+export { createStoreKey, type StoreKey } from "../sealing.js";
 export type { StoreKeys } from "../store-arguments.js";
 
 /** Poll interval for writes of other processes while there are watchers. */

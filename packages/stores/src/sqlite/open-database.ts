@@ -1,8 +1,6 @@
 /** Finds a driver and opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
-import { StateError } from "../../../errors/toolport-error.js";
-import { getOrMake } from "../../../util/collections.js";
-import { loadOnce } from "../../../util/concurrency.js";
+import { getOrMake, loadOnce, StateError } from "@toolport/base";
 import { busyError, claimFile, fullError, type StoreWarning, toFileError, warn } from "../local-files.js";
 import { migrate, readSchemaVersion, type SqlRunner } from "../sql-records.js";
 

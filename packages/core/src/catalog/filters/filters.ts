@@ -1,8 +1,13 @@
 /** Decides which tools are offered: `only`, `except` and `filter`, for each server and for all. A tool must pass all of them. Filters can change while a port runs; each user has its own set. */
-import type { ListedTool, ServerRef, ToolFilter, WithheldTool } from "../../model/tool-info.js";
-import { compileNames } from "../../util/glob.js";
+import {
+  compileNames,
+  type ListedTool,
+  type ServerRef,
+  type ToolFilter,
+  type WithheldTool,
+} from "@toolport/base";
 
-export type { ToolFilter } from "../../model/tool-info.js";
+export type { ToolFilter } from "@toolport/base";
 
 /** Rules that a tool must pass. */
 export interface ToolFilters {

@@ -1,4 +1,6 @@
 /** Public names: valid for every provider, and unique. */
+
+import { lookOf } from "@toolport/base";
 import { describe, expect, test } from "vitest";
 import {
   assign,
@@ -7,9 +9,8 @@ import {
   type Listed,
   LONG,
   PROVIDERS,
-} from "../../../test/support/assigned-names.js";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
-import { lookOf } from "../../util/look-alikes.js";
+} from "../../../../../test/support/assigned-names.js";
+import { cpuTimeMs } from "../../../../../test/support/cpu-time.js";
 import { type NameOptions, RESERVED_NAMES } from "./assign-names.js";
 
 describe("one tool", () => {

@@ -1,14 +1,16 @@
 /** Gives every tool and every prompt a public name: valid for every provider, unique, and stable over time. */
-import type { ServerRef } from "../../model/tool-info.js";
-import { lookOf, lookOfAscii, mixesLookAlikes } from "../../util/look-alikes.js";
 import {
   cleanName,
   isSafeName,
   joinName,
+  lookOf,
+  lookOfAscii,
   markedNames,
+  mixesLookAlikes,
   type NameParts,
+  type ServerRef,
   toolIdentity,
-} from "../../util/safe-name.js";
+} from "@toolport/base";
 import type { SourceTool } from "../source-tool.js";
 
 export interface NameOptions {

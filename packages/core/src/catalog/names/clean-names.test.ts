@@ -1,6 +1,7 @@
 /** Names that only need `_` for some characters: no fingerprint if the name is free. */
+
+import { isSafeName } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { isSafeName } from "../../util/safe-name.js";
 import type { SourceTool } from "../source-tool.js";
 import { assignNames, type NameOptions } from "./assign-names.js";
 

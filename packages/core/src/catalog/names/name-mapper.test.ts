@@ -1,6 +1,6 @@
 /** Names from a mapper are made valid and unique, like all names. */
 import { describe, expect, test } from "vitest";
-import { assign, expectSound, toEntry } from "../../../test/support/assigned-names.js";
+import { assign, expectSound, toEntry } from "../../../../../test/support/assigned-names.js";
 import { assignNames } from "./assign-names.js";
 
 describe("a mapper", () => {

@@ -1,7 +1,7 @@
 /** Public names stay the same when servers are added or removed. */
+
+import { lookOf, toolIdentity } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { lookOf } from "../../util/look-alikes.js";
-import { toolIdentity } from "../../util/safe-name.js";
 import type { SourceTool } from "../source-tool.js";
 import { assignNames, type NameOptions } from "./assign-names.js";
 

@@ -1,5 +1,5 @@
+import { canonicalJson } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "../../util/canonical-json.js";
 import { definitionHash } from "./canonical-json.js";
 
 describe("canonical JSON", () => {

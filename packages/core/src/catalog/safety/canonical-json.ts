@@ -1,6 +1,5 @@
 /** The hash of a tool over its canonical JSON, to detect changes by its server. */
-import { canonicalJson } from "../../util/canonical-json.js";
-import { sha256 } from "../../util/text.js";
+import { canonicalJson, sha256 } from "@toolport/base";
 
 /**
  * Fields that belong to the definition: those that models see and the annotations. Icons, `_meta` and

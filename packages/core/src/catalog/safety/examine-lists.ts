@@ -1,8 +1,6 @@
 /** Decides which listed tools, prompts and resources are offered: the user's scan runs first, then the pins are compared. */
 
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { CatalogError } from "../../errors/toolport-error.js";
-import type { WithheldTool } from "../../model/tool-info.js";
+import { CatalogError, toToolportError, type WithheldTool } from "@toolport/base";
 import { type ListKey, NO_LISTS, type ServerLists } from "../server-lists.js";
 import type { ChangedTool, PinCheck, Pins } from "./pins.js";
 import { type ListItem, type ScanHook, scanItems, scanTools } from "./scan.js";

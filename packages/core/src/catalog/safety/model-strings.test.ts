@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../../../../test/support/cpu-time.js";
 import { modelStrings } from "./scan.js";
 
 const tool = (inputSchema: Record<string, unknown>, rest: Record<string, unknown> = {}) => ({

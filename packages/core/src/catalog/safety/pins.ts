@@ -1,7 +1,6 @@
 /** Pins the hashes of definitions when they are first listed, and compares every later list with the pins. */
-import { StateError } from "../../errors/toolport-error.js";
-import { type Store, userPrefix } from "../../state/store.js";
-import { isRecord } from "../../util/json.js";
+import { isRecord, StateError } from "@toolport/base";
+import { type Store, userPrefix } from "@toolport/stores";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./canonical-json.js";
 

@@ -1,6 +1,6 @@
+import { sanitiseText } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
-import { sanitiseText } from "../../util/visible-text.js";
+import { cpuTimeMs } from "../../../../../test/support/cpu-time.js";
 import { readSourceTool, type SourceTool } from "../source-tool.js";
 import { findSuspicious, suspiciousIn } from "./sanitise.js";
 

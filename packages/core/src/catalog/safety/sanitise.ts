@@ -1,8 +1,7 @@
 /** Removes invisible characters from titles and descriptions, and counts them everywhere else. */
 
-import type { ListedTool } from "../../model/tool-info.js";
-import { escapeToken } from "../../schema/json-schema.js";
-import { sanitiseText } from "../../util/visible-text.js";
+import { type ListedTool, sanitiseText } from "@toolport/base";
+import { escapeToken } from "@toolport/schemas/internal";
 
 /** Number of characters that {@link sanitiseText} would remove. */
 const countSuspicious = (text: string): number => sanitiseText(text).removed;

@@ -1,6 +1,6 @@
 /** Calls the user's scan for every text of a server that a model may read. */
-import type { ServerRef, ToolInfo } from "../../model/tool-info.js";
-import { escapeToken } from "../../schema/json-schema.js";
+import type { ServerRef, ToolInfo } from "@toolport/base";
+import { escapeToken } from "@toolport/schemas/internal";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";
 

@@ -1,5 +1,5 @@
+import type { ToolInfo } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import type { ToolInfo } from "../../model/tool-info.js";
 import { RESERVED_NAMES } from "../names/assign-names.js";
 import {
   CALL_TOOL_NAME,

@@ -1,8 +1,15 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. Also decides which tools are deferred, so that models do not see them before. */
+
+import {
+  definitionBytes,
+  isForModel,
+  isRecord,
+  type JsonSchema,
+  parseJson,
+  type ToolInfo,
+  tokensOfBytes,
+} from "@toolport/base";
 import type { ServerConfig } from "../../config/server-config.js";
-import { definitionBytes, isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
-import { isRecord, parseJson } from "../../util/json.js";
-import { tokensOfBytes } from "../../util/text.js";
 
 /** The definition of a tool, as models see it. */
 export interface ToolDefinition {

@@ -1,5 +1,5 @@
+import type { ToolInfo } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import type { ToolInfo } from "../../model/tool-info.js";
 import { createSearchIndex, firstMatches } from "./search-index.js";
 
 const tool = (name: string, sourceName = name.split("__")[1] ?? name, description = ""): ToolInfo => ({

@@ -1,6 +1,6 @@
+import type { ToolInfo } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
-import type { ToolInfo } from "../../model/tool-info.js";
+import { cpuTimeMs } from "../../../../../test/support/cpu-time.js";
 import { createSearchIndex, searchWords, stem } from "./search-index.js";
 
 const tool = (

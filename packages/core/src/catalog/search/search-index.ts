@@ -1,8 +1,6 @@
 /** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. Loaded with the first search: most programs show all tools. */
-import type { ToolInfo } from "../../model/tool-info.js";
-import { compactSchema } from "../../schema/derive/compact-schema.js";
-import { pushTo } from "../../util/collections.js";
-import { cutText, tidyText } from "../../util/text.js";
+import { cutText, pushTo, type ToolInfo, tidyText } from "@toolport/base";
+import { compactSchema } from "@toolport/schemas/internal";
 
 /** A match. Scores are comparable within one search only. */
 export interface SearchMatch {

@@ -1,6 +1,5 @@
 /** Texts that were too large for a model, in memory, so that it can read them in parts. One store for all users, one part for each. */
-import { hashText, utf8Length } from "../../util/text.js";
-import { timerMs, unrefTimer } from "../../util/timers.js";
+import { hashText, timerMs, unrefTimer, utf8Length } from "@toolport/base";
 
 /** Where a text comes from. */
 export interface ArtifactFacts {

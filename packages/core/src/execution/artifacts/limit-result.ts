@@ -1,9 +1,15 @@
 /** Makes a result smaller: moves its largest blocks to artifacts, or cuts its texts. Loaded with the first result that is too large. */
 
-import { describeCut, describeShape, readOn } from "../../util/outline/cut-note.js";
-import { type FittedText, fitOutline } from "../../util/outline/fit-text.js";
-import { type Outline, outlineText } from "../../util/outline/outline-text.js";
-import { utf8Length } from "../../util/text.js";
+import {
+  describeCut,
+  describeShape,
+  type FittedText,
+  fitOutline,
+  type Outline,
+  outlineText,
+  readOn,
+  utf8Length,
+} from "@toolport/base";
 import {
   type ContentBlock,
   type ResultArtifact,

@@ -1,5 +1,5 @@
 /** The result that takes the place of a real one while a call is suspended. */
-import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
+import { AuthError, ToolCallError } from "@toolport/base";
 import type { CallAnswer, CallStep, ToolCall } from "../tool-call.js";
 import { INPUT_META_KEY } from "../tool-result.js";
 import { type CallSuspension, type Pause, suspendsFor } from "./call-suspension.js";

@@ -1,12 +1,11 @@
 /** Polls a task until its result is there, answers its input requests, and survives reconnects. */
 
+import { ConnectionError, onSharedAbort, sleep, ToolportError } from "@toolport/base";
 import { runOnSession, type ServerConnection } from "../../connection/server-connection.js";
-import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
 import { type InputPause, splitInput } from "../../protocol/input-rounds.js";
 import type { ServerRequest } from "../../protocol/server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "../../protocol/session.js";
 import { getTask, getTaskResult, isFinal, type TaskState, updateTask } from "../../protocol/tasks.js";
-import { onSharedAbort, sleep } from "../../util/timers.js";
 import type { CallSuspension } from "../suspend/call-suspension.js";
 import { isUnknownTask, taskCancelled, taskFailed, taskFault, taskLost } from "./task-errors.js";
 

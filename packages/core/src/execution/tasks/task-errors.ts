@@ -1,5 +1,5 @@
 /** Errors of tasks that end without a result. */
-import { ToolCallError } from "../../errors/toolport-error.js";
+import { ToolCallError } from "@toolport/base";
 import type { TaskState } from "../../protocol/tasks.js";
 
 interface Where {

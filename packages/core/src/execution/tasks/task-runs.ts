@@ -1,11 +1,10 @@
 /** Calls that became tasks: records them, waits for their results, and cancels them when the caller gives up. */
 
+import { onSharedAbort, ToolCallError, timerMs } from "@toolport/base";
 import { runOnSession, type ServerConnection } from "../../connection/server-connection.js";
-import { ToolCallError } from "../../errors/toolport-error.js";
 import { toPausedRaw } from "../../protocol/input-rounds.js";
 import { markDependsOnInput } from "../../protocol/session.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
-import { onSharedAbort, timerMs } from "../../util/timers.js";
 import type { TaskProgress } from "../call-progress.js";
 import { suspendsFor } from "../suspend/call-suspension.js";
 import type { CallAttempt, ToolCall } from "../tool-call.js";

@@ -1,7 +1,7 @@
 /** The tool `read_artifact`: models read results that were too large, part by part. */
+
+import { READ_ARTIFACT_NAME, type ToolInfo } from "@toolport/base";
 import type { Artifacts } from "../../execution/artifacts/artifact-store.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
 import { type OwnTool, toOwnInfo } from "./own-tools.js";
 
 const DEFINITION = {

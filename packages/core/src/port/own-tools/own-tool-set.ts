@@ -1,5 +1,14 @@
 /** The tools that a port itself offers: which of them models see, and how they are called. */
 
+import {
+  ConfigError,
+  compileNames,
+  isForModel,
+  isSafeName,
+  READ_ARTIFACT_NAME,
+  type ToolInfo,
+  ToolportError,
+} from "@toolport/base";
 import { RESERVED_NAMES } from "../../catalog/names/assign-names.js";
 import {
   CALL_TOOL_NAME,
@@ -10,14 +19,9 @@ import {
   readSearchArguments,
   SEARCH_TOOLS_NAME,
 } from "../../catalog/search/deferred-tools.js";
-import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { resultSizeStep } from "../../execution/result-size.js";
 import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isForModel, type ToolInfo } from "../../model/tool-info.js";
-import { compileNames } from "../../util/glob.js";
-import { READ_ARTIFACT_NAME } from "../../util/outline/cut-note.js";
-import { isSafeName } from "../../util/safe-name.js";
 import type { DeferToolsOptions } from "../options.js";
 import type { PortCore } from "../port-core.js";
 import type { PortSettings } from "../read-options.js";

@@ -1,13 +1,17 @@
 /** Tools that the port itself offers in addition to those of the servers. */
 
+import {
+  didYouMean,
+  type JsonSchema,
+  type ResourceContents,
+  sanitiseText,
+  suggest,
+  type ToolInfo,
+} from "@toolport/base";
 import type { ConnectionPool } from "../../connection/connection-pool.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
-import type { ResourceContents } from "../../model/resource-info.js";
-import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import { didYouMean, suggest } from "../../util/suggest.js";
-import { sanitiseText } from "../../util/visible-text.js";
 import type { ReadResourceOptions } from "../server-access.js";
 
 /** Used as the server name of these tools. */

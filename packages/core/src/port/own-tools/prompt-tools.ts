@@ -1,6 +1,5 @@
 /** Offers prompts to models as two tools: one lists them, one renders them. */
-import { CatalogError, ToolCallError } from "../../errors/toolport-error.js";
-import { didYouMean } from "../../util/suggest.js";
+import { CatalogError, didYouMean, ToolCallError } from "@toolport/base";
 import { getPrompt } from "../get-prompt.js";
 import type { PortCore } from "../port-core.js";
 import {

@@ -1,6 +1,6 @@
+import { utf8Length } from "@toolport/base";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ArtifactStore, type Artifacts } from "../../execution/artifacts/artifact-store.js";
-import { utf8Length } from "../../util/text.js";
 import { readArtifact } from "./read-artifact.js";
 
 let artifacts: Artifacts;

@@ -1,12 +1,21 @@
 /** Answers calls of `read_artifact`: finds the text, selects its parts, and says which part of the whole they are. */
+
+import {
+  describeCut,
+  describeShape,
+  endOfText,
+  type Fields,
+  fitOutline,
+  nameOfParts,
+  type Outline,
+  outlineText,
+  placeOf,
+  shownRange,
+  utf8Length,
+  ValueFinder,
+} from "@toolport/base";
 import type { Artifacts, KeptArtifact } from "../../execution/artifacts/artifact-store.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { Fields } from "../../util/json.js";
-import { describeCut, describeShape } from "../../util/outline/cut-note.js";
-import { fitOutline, nameOfParts, placeOf, shownRange } from "../../util/outline/fit-text.js";
-import { endOfText, ValueFinder } from "../../util/outline/json-spans.js";
-import { type Outline, outlineText } from "../../util/outline/outline-text.js";
-import { utf8Length } from "../../util/text.js";
 import { textResult } from "./own-tools.js";
 
 /** Largest answer, in bytes. */

@@ -1,8 +1,13 @@
 /** Offers resources to models as two tools: one lists them, one reads them. */
 
-import { CatalogError } from "../../errors/toolport-error.js";
-import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
-import { didYouMean, suggest } from "../../util/suggest.js";
+import {
+  CatalogError,
+  didYouMean,
+  type ResourceContents,
+  type ResourceInfo,
+  type ResourceTemplateInfo,
+  suggest,
+} from "@toolport/base";
 import type { PortCore } from "../port-core.js";
 import { readResource } from "../resources/read-resource.js";
 import {

@@ -1,9 +1,8 @@
 /** Reads a resource, from the cache while the server's time to live lasts. */
+
+import { CatalogError, didYouMean, type ResourceContents, suggest, ToolCallError } from "@toolport/base";
 import { parseUriTemplate, type TemplateArguments } from "../../catalog/uri-template.js";
-import { CatalogError, ToolCallError } from "../../errors/toolport-error.js";
-import type { ResourceContents } from "../../model/resource-info.js";
 import { dependsOnInput } from "../../protocol/session.js";
-import { didYouMean, suggest } from "../../util/suggest.js";
 import type { PortCore } from "../port-core.js";
 import type { ReadResourceOptions } from "../server-access.js";
 

@@ -1,5 +1,5 @@
 /** Caches resources for the time to live that their server gives. Every principal has its own cache. */
-import type { ResourceContents } from "../../model/resource-info.js";
+import type { ResourceContents } from "@toolport/base";
 
 const MAX_ENTRIES = 512;
 /** Total length of all contents. */

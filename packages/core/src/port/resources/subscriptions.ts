@@ -1,11 +1,15 @@
 /** Subscriptions to resources: one request for all listeners of a resource, sent again after every reconnect. */
+
+import {
+  callSafely,
+  getOrMake,
+  holdHost,
+  ToolCallError,
+  toToolportError,
+  withDeadline,
+} from "@toolport/base";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/toolport-error.js";
 import type { Session } from "../../protocol/session.js";
-import { callSafely } from "../../util/callbacks.js";
-import { getOrMake } from "../../util/collections.js";
-import { holdHost, withDeadline } from "../../util/timers.js";
 import type { PortCore } from "../port-core.js";
 import type { AccessOptions } from "../server-access.js";
 

@@ -1,11 +1,11 @@
 /** Removes and changes servers at run time, for the program and for other processes that share the store. */
 
+import { toToolportError } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 import { clientPrefixes, deleteCredentials } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl, type ServerConfig } from "../../config/server-config.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
+import { serverIdentity, serverKey } from "../../config/server-keys.js";
 import { eraKey } from "../../protocol/era.js";
-import { serverIdentity, serverKey } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
 import type { PortCore } from "../port-core.js";
 import { SuspensionRecords } from "../suspensions/suspension-records.js";
 import { publicKey } from "./saved-catalogs.js";

@@ -1,12 +1,12 @@
 /** Stores the last lists of the servers, so that the next process knows the tools before it connects. */
+
+import { hashText, toToolportError } from "@toolport/base";
+import type { Store } from "@toolport/stores";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { PublicList, PublicLists } from "../../catalog/public-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import { configIdentity, type ServerConfig } from "../../config/server-config.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { serverKey } from "../../state/server-keys.js";
-import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/text.js";
+import { serverKey } from "../../config/server-keys.js";
 
 /** Older lists are ignored. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;

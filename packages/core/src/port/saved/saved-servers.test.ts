@@ -1,7 +1,7 @@
 /** Saved servers that change while they are read. */
+
+import { memoryStore, type Store } from "@toolport/stores";
 import { expect, test } from "vitest";
-import { memoryStore } from "../../state/memory-store.js";
-import type { Store } from "../../state/store.js";
 import { SavedServers } from "./saved-servers.js";
 
 const KEY = "servers//web";

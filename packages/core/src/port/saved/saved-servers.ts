@@ -1,12 +1,10 @@
 /** Stores servers that were added at run time, for the next process. */
 
+import { hashText, isPlainObject, toToolportError } from "@toolport/base";
+import { type Store, userPrefix } from "@toolport/stores";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { configIdentity, freezeConfig, type ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { type Store, userPrefix } from "../../state/store.js";
-import { isPlainObject } from "../../util/json.js";
-import { hashText } from "../../util/text.js";
 
 interface SavedServer {
   /** The entry without fields that JSON cannot represent. */

@@ -1,10 +1,11 @@
 /** Restores the state of a port from its store, and saves it for the next process. */
+
+import { toToolportError } from "@toolport/base";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { PortCore } from "../port-core.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";

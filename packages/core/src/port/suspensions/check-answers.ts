@@ -1,12 +1,10 @@
 /** Checks the decision of a person before anything is sent. */
 
-import { ToolCallError } from "../../errors/toolport-error.js";
+import { canonicalJson, isRecord, ToolCallError } from "@toolport/base";
 import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { ResumeInput } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import { completeForm, type ElicitationRequest } from "../../protocol/server-requests/elicitation.js";
-import { canonicalJson } from "../../util/canonical-json.js";
-import { isRecord } from "../../util/json.js";
 
 interface Issue {
   readonly path: string;

@@ -1,16 +1,21 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { definitionHash } from "../../catalog/safety/canonical-json.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
+
 import {
   type AuthError,
   afterUnknown,
   asUnsent,
+  canonicalJson,
+  type Fields,
   StateError,
   ToolCallError,
   ToolportError,
   throwUnsent,
-} from "../../errors/toolport-error.js";
+  toToolportError,
+} from "@toolport/base";
+import { type DurabilityRisk, type HeldRecord, isAbandoned, type Store } from "@toolport/stores";
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import { definitionHash } from "../../catalog/safety/canonical-json.js";
+import { serverIdentity } from "../../config/server-keys.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {
@@ -23,10 +28,6 @@ import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isRefusedState } from "../../protocol/input-rounds.js";
-import { serverIdentity } from "../../state/server-keys.js";
-import type { DurabilityRisk, Store } from "../../state/store.js";
-import { canonicalJson } from "../../util/canonical-json.js";
-import type { Fields } from "../../util/json.js";
 import type { SuspensionNews } from "../events.js";
 import type { PortCore } from "../port-core.js";
 import {
@@ -37,7 +38,6 @@ import {
   type SuspendWish,
   toJsonArguments,
 } from "./check-answers.js";
-import { type HeldRecord, isAbandoned } from "./held-record.js";
 import {
   changedTool,
   namesOf,

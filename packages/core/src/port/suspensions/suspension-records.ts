@@ -2,16 +2,20 @@
  * Suspended calls, and calls with a key, in the store: the saved form, and the errors of those that cannot be suspended or resumed. A
  * record is changed by compare-and-set only, so that one process sends a round and all others notice it.
  */
-import { CatalogError, SuspensionError, ToolCallError } from "../../errors/toolport-error.js";
+import { CatalogError, isRecord, SuspensionError, sha256, ToolCallError } from "@toolport/base";
+import {
+  type HeldRecord,
+  type LeasedRecord,
+  type Store,
+  TokenRecords,
+  userPrefix,
+  type VersionedRecord,
+} from "@toolport/stores";
 import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { AnyCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { type Store, userPrefix } from "../../state/store.js";
-import { isRecord } from "../../util/json.js";
-import { sha256 } from "../../util/text.js";
-import { type HeldRecord, type LeasedRecord, TokenRecords, type VersionedRecord } from "./held-record.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 

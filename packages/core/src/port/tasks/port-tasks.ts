@@ -1,22 +1,25 @@
 /** The tasks of one port. */
 
+import {
+  CatalogError,
+  ConnectionError,
+  hashText,
+  isRecord,
+  type ToolInfo,
+  toToolportError,
+} from "@toolport/base";
+import { type Store, userPrefix } from "@toolport/stores";
 import type { ServerConfig } from "../../config/server-config.js";
+import { serverKey } from "../../config/server-keys.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { CatalogError, ConnectionError } from "../../errors/toolport-error.js";
 import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
 import { receiptOf, type TaskRecord } from "../../execution/tasks/task-record.js";
 import { TaskRuns, type TaskRunsParts } from "../../execution/tasks/task-runs.js";
 import type { CallHandler, TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { Session } from "../../protocol/session.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
-import { serverKey } from "../../state/server-keys.js";
-import { type Store, userPrefix } from "../../state/store.js";
-import { isRecord } from "../../util/json.js";
-import { hashText } from "../../util/text.js";
 import type { PortCore } from "../port-core.js";
 
 /** Options of `TaskHandle.result()`. */

@@ -1,5 +1,5 @@
+import { ToolCallError } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ToolCallError } from "../../errors/toolport-error.js";
 import { readElicitation } from "./elicitation.js";
 
 const origin = { server: "shop", tool: "buy", signal: new AbortController().signal };

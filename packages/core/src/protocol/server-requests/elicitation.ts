@@ -1,9 +1,6 @@
 /** Questions of servers to the user: reading them, forms that Toolport completes, and the callback that answers. */
 import type { ClientCapabilities, ElicitRequestFormParams } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../../errors/toolport-error.js";
-import { isRecord } from "../../util/json.js";
-import { redactText } from "../../util/redact-text.js";
-import { canParseUrl } from "../../util/text.js";
+import { canParseUrl, isRecord, redactText, ToolCallError } from "@toolport/base";
 import { notServed, type RequestOrigin, runCallback, unusableCallbackResult } from "./sampling-and-roots.js";
 
 /** The fields of a form: a flat object schema whose properties are strings, numbers, booleans and choices. */

@@ -1,6 +1,6 @@
 /** Questions as tasks, over linked in-memory transports: life of a task, limits, and requests of hostile servers. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type ChannelRig, delivered, openChannelRig } from "../../../test/support/channel-rig.js";
+import { type ChannelRig, delivered, openChannelRig } from "../../../../../test/support/channel-rig.js";
 import { MAX_OPEN_TASKS, MAX_TASKS, MAX_TTL_MS } from "./question-tasks.js";
 import type { RequestOrigin } from "./sampling-and-roots.js";
 import { createServerRequests } from "./server-requests.js";

@@ -5,8 +5,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import type { Fields } from "../../util/json.js";
-import { unrefTimer } from "../../util/timers.js";
+import { type Fields, unrefTimer } from "@toolport/base";
 import type { RequestChannel } from "../request-channel.js";
 import { IncomingRequestLimit, type IncomingReply as Reply } from "../sdk-transport.js";
 import {

@@ -1,7 +1,5 @@
 /** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
-import { ToolCallError } from "../../errors/toolport-error.js";
-import { SlotList, type Slotted } from "../../util/collections.js";
-import { onSharedAbort, withDeadline } from "../../util/timers.js";
+import { onSharedAbort, SlotList, type Slotted, ToolCallError, withDeadline } from "@toolport/base";
 import type { RequestOrigin } from "./sampling-and-roots.js";
 
 /** The requests that MCP allows a server to send. */

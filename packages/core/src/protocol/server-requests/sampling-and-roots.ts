@@ -6,9 +6,7 @@ import type {
   CreateMessageResult,
   CreateMessageResultWithTools,
 } from "@modelcontextprotocol/client";
-import { ConfigError, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
-import { redactText } from "../../util/redact-text.js";
-import { canParseUrl } from "../../util/text.js";
+import { ConfigError, canParseUrl, redactText, ToolCallError, ToolportError } from "@toolport/base";
 
 /** Wraps what the callback throws in a `REFUSED` error; after an abort, throws the reason of the abort. */
 export async function runCallback<T>(

@@ -1,9 +1,7 @@
 /** The options that serve requests and log messages of servers. A missing option is not advertised to servers. */
 
 import type { LoggingLevel } from "@modelcontextprotocol/client";
-import type { LogLevel } from "../../model/log-levels.js";
-import type { Logger } from "../../telemetry/logger.js";
-import { redactText } from "../../util/redact-text.js";
+import { type Logger, type LogLevel, redactText } from "@toolport/base";
 import type { ElicitationOption } from "./elicitation.js";
 import type { RootsOption, SamplingOption } from "./sampling-and-roots.js";
 

@@ -1,6 +1,5 @@
+import { ConfigError, type Logger } from "@toolport/base";
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../../errors/toolport-error.js";
-import type { Logger } from "../../telemetry/logger.js";
 import { logToLogger, type ServerRequestOptions } from "./server-request-options.js";
 import { createServerRequests } from "./server-requests.js";
 

@@ -1,9 +1,7 @@
 /** Serves the requests and log messages of servers with the callbacks that the user configured. Only what is configured is advertised. */
 
 import type { Client, ClientCapabilities, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import { isLogLevel } from "../../model/log-levels.js";
-import { callSafely } from "../../util/callbacks.js";
-import { BoundedMap } from "../../util/collections.js";
+import { BoundedMap, callSafely, isLogLevel } from "@toolport/base";
 import type { CallsInFlight } from "../calls-in-flight.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";

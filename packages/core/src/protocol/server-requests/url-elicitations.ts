@@ -4,8 +4,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
-import { ToolCallError } from "../../errors/toolport-error.js";
-import { withDeadline } from "../../util/timers.js";
+import { ToolCallError, withDeadline } from "@toolport/base";
 import { type SuspendableRequest, toPausedRaw } from "../input-rounds.js";
 import type { ChannelRequestOptions, RequestChannel } from "../request-channel.js";
 import { declinedUrl, type ElicitationRequest, readElicitation } from "./elicitation.js";

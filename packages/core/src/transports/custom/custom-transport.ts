@@ -5,9 +5,8 @@ import type {
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
+import { ConnectionError, ToolportError, toToolportError } from "@toolport/base";
 import type { CustomConfig } from "../../config/server-config.js";
-import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
 import { notOpenError, type ServerTransport } from "../server-transport.js";
 
 /** Calls the user's function, once for every connection, and wraps its result. */

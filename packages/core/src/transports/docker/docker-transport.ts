@@ -1,9 +1,9 @@
 /** A stdio server in a container: runs the engine's command, and always removes the container. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { ConfigError } from "@toolport/base";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { DockerConfig } from "../../config/server-config.js";
-import { ConfigError } from "../../errors/toolport-error.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import {
   describeStatus,

@@ -1,9 +1,25 @@
 /** The event streams of one connection: reads responses, resumes broken ones, and opens the listening stream. */
 
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { ConnectionError } from "../../errors/toolport-error.js";
-import { parseJson } from "../../util/json.js";
-import { backoffMs, fullJitterMs, pause, sleep, unrefTimer } from "../../util/timers.js";
+import {
+  backoffMs,
+  ConnectionError,
+  fullJitterMs,
+  parseJson,
+  pause,
+  sleep,
+  unrefTimer,
+} from "@toolport/base";
+import {
+  badResponse,
+  isEventStream,
+  parseRetryAfter,
+  readShortBody,
+  sessionLost,
+  statusError,
+  tooLarge,
+} from "@toolport/http";
+import { ABANDONED, type ResponseBody } from "@toolport/http/wire-client";
 import { asRpcError, parseMessage } from "../server-transport.js";
 import {
   type EndpointContext,
@@ -16,9 +32,6 @@ import {
 } from "./endpoint.js";
 import { HttpErrorResponse } from "./error-response.js";
 import { EventFrames, parseEvent, readSharedEvents, type ServerEvent } from "./event-frames.js";
-import { badResponse, parseRetryAfter, sessionLost, statusError, tooLarge } from "./network/http-errors.js";
-import { isEventStream, readShortBody } from "./network/response-body.js";
-import { ABANDONED, type ResponseBody } from "./network/wire-client.js";
 
 const OPENING_MS = 500;
 

@@ -1,12 +1,27 @@
 /** The MCP endpoint of one connection: adds the user's headers and credentials, and follows redirects within the origin. */
 
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import {
+  AuthError,
+  ConfigError,
+  ConnectionError,
+  encodeHeaderText,
+  LightAbort,
+  onSharedAbort,
+  SlotList,
+  type Slotted,
+  ToolportError,
+} from "@toolport/base";
+import { bufferedBody, MAX_REDIRECTS, type Redact, readShortBody, redirectTarget } from "@toolport/http";
+import {
+  lightResponse,
+  openWith,
+  toResponse,
+  type WireClient,
+  type WireResponse,
+} from "@toolport/http/wire-client";
 import { type KnownSecrets, secretsOf } from "../../config/known-secrets.js";
 import type { HeaderSource, HttpConfig, SseConfig } from "../../config/server-config.js";
-import { AuthError, ConfigError, ConnectionError, ToolportError } from "../../errors/toolport-error.js";
-import { SlotList, type Slotted } from "../../util/collections.js";
-import { encodeHeaderText } from "../../util/text.js";
-import { LightAbort, onSharedAbort } from "../../util/timers.js";
 import type {
   AuthorizedSend,
   Resends,
@@ -15,16 +30,6 @@ import type {
   TransportContext,
 } from "../server-transport.js";
 import type { Discard } from "./event-frames.js";
-import type { Redact } from "./network/http-errors.js";
-import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
-import { bufferedBody, readShortBody } from "./network/response-body.js";
-import {
-  lightResponse,
-  openWith,
-  toResponse,
-  type WireClient,
-  type WireResponse,
-} from "./network/wire-client.js";
 
 interface EndpointOptions {
   readonly url: URL;
@@ -80,7 +85,7 @@ export async function openEndpoint(
   let authorize = context.authorize?.(name);
   if (authorize === undefined && provider !== undefined) {
     const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
-      import("./network/guarded-fetch.js"),
+      import("@toolport/http/guarded-fetch"),
       import("./credentials/provider-authorization.js"),
     ]);
     const fetch = createGuardedFetch(http, { serverUrl: url });

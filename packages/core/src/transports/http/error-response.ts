@@ -1,12 +1,18 @@
 /** Explains a response with a status other than 2xx: as a JSON-RPC error, or as an exception. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { parseJson } from "../../util/json.js";
+import { parseJson } from "@toolport/base";
+import {
+  badResponse,
+  decodeText,
+  type Redact,
+  readShortBody,
+  redirectError,
+  sessionLost,
+  statusError,
+} from "@toolport/http";
+import { toResponse, type WireResponse } from "@toolport/http/wire-client";
 import { asRpcError } from "../server-transport.js";
 import type { EndpointRequest, EndpointResponse, OpenRequest } from "./endpoint.js";
-import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
-import { redirectError } from "./network/redirect.js";
-import { decodeText, readShortBody } from "./network/response-body.js";
-import { toResponse, type WireResponse } from "./network/wire-client.js";
 
 /** JSON-RPC error codes that servers use for an unknown session, among other things. */
 const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);

@@ -1,9 +1,9 @@
 /** Splits a server-sent event stream into whole events without decoding it, and parses them. Buffers one event at most, and skips large ones. */
-import { ChunkList } from "../../util/collections.js";
+import { ChunkList } from "@toolport/base";
+import { tooLarge } from "@toolport/http";
+import type { ResponseBody } from "@toolport/http/wire-client";
 import { findMessageId } from "../find-message-id.js";
 import type { ServerTransport } from "../server-transport.js";
-import { tooLarge } from "./network/http-errors.js";
-import type { ResponseBody } from "./network/wire-client.js";
 
 const LF = 10;
 const CR = 13;

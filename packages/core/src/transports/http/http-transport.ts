@@ -1,10 +1,18 @@
 /** Streamable HTTP: sends every message by POST, reads responses as JSON or event streams, and reopens broken streams. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { ConnectionError, isRecord, parseJson, type ToolportError, withDeadline } from "@toolport/base";
+import {
+  badResponse,
+  collectBody,
+  decodeText,
+  discardBody,
+  mediaType,
+  readShortBody,
+  tooLarge,
+} from "@toolport/http";
+import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "@toolport/http/wire-client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
-import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
-import { isRecord, parseJson } from "../../util/json.js";
-import { withDeadline } from "../../util/timers.js";
 import {
   asRpcError,
   closedError,
@@ -28,9 +36,6 @@ import {
 } from "./endpoint.js";
 import { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";
-import { badResponse, tooLarge } from "./network/http-errors.js";
-import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
 
 const END_SESSION_MS = 1_000;
 

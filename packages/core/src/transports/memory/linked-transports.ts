@@ -1,7 +1,6 @@
 /** Two transports linked in memory, for servers in the same process. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
-import { ConnectionError } from "../../errors/toolport-error.js";
-import { utf8Length } from "../../util/text.js";
+import { ConnectionError, utf8Length } from "@toolport/base";
 import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../server-transport.js";
 
 interface LinkedTransportsOptions {

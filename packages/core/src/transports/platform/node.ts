@@ -1,7 +1,8 @@
 /** What requires Node or a compatible runtime. `#platform` in package.json chooses between this file and `web.ts`. */
+
+import type { ProxyOption } from "@toolport/http/proxy-option";
+import type { HttpClient, HttpClientSettings } from "@toolport/http/wire-client";
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
-import type { ProxyOption } from "../http/network/proxy/proxy-option.js";
-import type { HttpClient, HttpClientSettings } from "../http/network/wire-client.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 
 const isBun = "bun" in process.versions;
@@ -32,8 +33,8 @@ export async function httpClient(settings: HttpClientSettings = {}): Promise<Htt
   // Bun's own fetch works well, and its `node:http` differs from Node's.
   const proxy = fetch === undefined ? await remainingProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
-  if (own !== undefined) return (await import("../http/network/wire-client.js")).createFetchClient(own);
-  const { createHttpClient } = await import("../http/network/node-client.js");
+  if (own !== undefined) return (await import("@toolport/http/wire-client")).createFetchClient(own);
+  const { createHttpClient } = await import("@toolport/http/node-client");
   return createHttpClient({ proxy, ...(maxSockets !== undefined && { maxSockets }) });
 }
 
@@ -42,12 +43,12 @@ export async function httpClient(settings: HttpClientSettings = {}): Promise<Htt
  * through it, and redirects are not followed.
  */
 export const systemFetch: typeof globalThis.fetch = async (input, init) => {
-  const { mayNeedProxy } = await import("../http/network/proxy/proxy-option.js");
+  const { mayNeedProxy } = await import("@toolport/http/proxy-option");
   if (handlesProxies || !mayNeedProxy("env")) return globalThis.fetch(input, init);
-  const { createProxyRoutes } = await import("../http/network/proxy/proxy-routes.js");
+  const { createProxyRoutes } = await import("@toolport/http/proxy-routes");
   const url = new URL(input instanceof Request ? input.url : String(input));
   if (createProxyRoutes("env")(url) === undefined) return globalThis.fetch(input, init);
-  const { createHttpClient } = await import("../http/network/node-client.js");
+  const { createHttpClient } = await import("@toolport/http/node-client");
   // With `keepAliveMs: 0` no socket outlives the response, so the client needs no `close()`.
   return createHttpClient({ keepAliveMs: 0 }).fetch(input, init);
 };
@@ -55,6 +56,6 @@ export const systemFetch: typeof globalThis.fetch = async (input, init) => {
 /** The proxy option that is left for Toolport to handle. */
 async function remainingProxy(proxy: ProxyOption = "env"): Promise<ProxyOption> {
   if (!handlesProxies) return proxy;
-  (await import("../http/network/proxy/proxy-option.js")).rejectProxyAddress(proxy);
+  (await import("@toolport/http/proxy-option")).rejectProxyAddress(proxy);
   return false;
 }

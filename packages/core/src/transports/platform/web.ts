@@ -1,7 +1,8 @@
 /** The counterpart of `node.ts` for Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. */
+
+import { ConnectionError } from "@toolport/base";
+import type { HttpClient, HttpClientSettings } from "@toolport/http/wire-client";
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/toolport-error.js";
-import type { HttpClient, HttpClientSettings } from "../http/network/wire-client.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 
 function noProcesses(server: string): never {
@@ -36,10 +37,10 @@ export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
   if (fetch === undefined) await rejectProxyAddress(proxy);
-  const { createFetchClient } = await import("../http/network/wire-client.js");
+  const { createFetchClient } = await import("@toolport/http/wire-client");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }
 
 async function rejectProxyAddress(proxy: HttpClientSettings["proxy"]): Promise<void> {
-  (await import("../http/network/proxy/proxy-option.js")).rejectProxyAddress(proxy);
+  (await import("@toolport/http/proxy-option")).rejectProxyAddress(proxy);
 }

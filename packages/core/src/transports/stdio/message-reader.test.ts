@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { ConnectionError } from "@toolport/base";
 import { describe, expect, it } from "vitest";
-import type { ConnectionError } from "../../errors/toolport-error.js";
 import { createLineDecoder, MessageReader } from "./message-reader.js";
 
 function read(text: string | Buffer, maxMessageBytes = 100_000) {

@@ -1,11 +1,8 @@
 /** Reads JSON-RPC messages, one per line, from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { ConfigError, ConnectionError } from "../../errors/toolport-error.js";
-import { ChunkList } from "../../util/collections.js";
-import { parseJson } from "../../util/json.js";
+import { ChunkList, ConfigError, ConnectionError, parseJson, toPlainText } from "@toolport/base";
 import { peekMessage } from "../find-message-id.js";
 import { responseIds, type ServerTransport } from "../server-transport.js";
-import { toPlainText } from "../to-plain-text.js";
 
 interface MessageReaderOptions {
   readonly server: string;

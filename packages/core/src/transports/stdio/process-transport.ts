@@ -2,12 +2,10 @@
 
 import type { Writable } from "node:stream";
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { afterNextPoll, ConnectionError, type Outcome, toPlainText } from "@toolport/base";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
-import { ConnectionError, type Outcome } from "../../errors/toolport-error.js";
-import { afterNextPoll } from "../../util/timers.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import { toPlainText } from "../to-plain-text.js";
 import { errorLines } from "./error-lines.js";
 import { createLineDecoder, MessageReader, TailBuffer } from "./message-reader.js";
 import {

@@ -1,7 +1,7 @@
 /** A server process with all its descendants, and the table of processes in which they are found. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { pushTo } from "../../util/collections.js";
+import { pushTo } from "@toolport/base";
 
 const TASKKILL_TIMEOUT_MS = 2_000;
 

@@ -1,7 +1,7 @@
 /** The environment variables of a server process. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ConnectionError } from "../../errors/toolport-error.js";
+import { ConnectionError } from "@toolport/base";
 
 /**
  * Merges the variables of this process that are safe for every server, or all if the server inherits them, with the server's own. On

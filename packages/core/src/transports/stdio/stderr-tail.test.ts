@@ -1,6 +1,5 @@
+import { redactValues, toPlainText } from "@toolport/base";
 import { describe, expect, it } from "vitest";
-import { redactValues } from "../../util/redact-text.js";
-import { toPlainText } from "../to-plain-text.js";
 import { TailBuffer } from "./message-reader.js";
 import { StderrTail } from "./process-transport.js";
 

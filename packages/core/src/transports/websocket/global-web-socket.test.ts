@@ -11,7 +11,7 @@ import {
   PONG,
   serve,
   watch,
-} from "../../../test/contract/web-socket-peer.js";
+} from "../../../../../test/contract/web-socket-peer.js";
 import { SecretRecord } from "../../config/known-secrets.js";
 import { createGlobalWebSocketTransport, type StandardWebSocketConstructor } from "./global-web-socket.js";
 

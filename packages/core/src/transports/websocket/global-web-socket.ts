@@ -1,7 +1,7 @@
 /** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
+
+import { ConnectionError, utf8Length } from "@toolport/base";
 import type { WebSocketConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/toolport-error.js";
-import { utf8Length } from "../../util/text.js";
 import { revealHeaders } from "../http/endpoint.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import {

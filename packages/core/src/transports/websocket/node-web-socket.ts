@@ -1,14 +1,12 @@
 /** WebSocket connections with the `ws` package: headers, pings, proxies and a size limit. */
 import { isIP, type Socket } from "node:net";
+import { afterNextPoll, USER_AGENT } from "@toolport/base";
+import { mayNeedProxy, type ProxyOption } from "@toolport/http/proxy-option";
+import type { ProxyServer } from "@toolport/http/proxy-routes";
 import type { ClientOptions, WebSocket } from "ws";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
-import { afterNextPoll } from "../../util/timers.js";
-import { USER_AGENT } from "../../util/version.js";
 import { checkHeader, revealHeaders } from "../http/endpoint.js";
-import type { ProxyOption } from "../http/network/proxy/proxy-option.js";
-import { mayNeedProxy } from "../http/network/proxy/proxy-option.js";
-import type { ProxyServer } from "../http/network/proxy/proxy-routes.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import {
   brokenFrame,
@@ -103,7 +101,7 @@ async function connectByProxy({ config, timings, proxy, signal }: Dialing): Prom
   options?: Pick<ClientOptions, "createConnection">;
 }> {
   if (!mayNeedProxy(proxy)) return {};
-  const { createProxyRoutes, openTunnel } = await import("../http/network/proxy/proxy-routes.js");
+  const { createProxyRoutes, openTunnel } = await import("@toolport/http/proxy-routes");
   const url = new URL(config.url);
   const via = createProxyRoutes(proxy)(url);
   if (via === undefined) return {};

@@ -2,11 +2,15 @@
 
 import type { IncomingMessage } from "node:http";
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
-import { fromHttpStatus, fromSystemError } from "../../errors/foreign-error.js";
-import { AuthError, ConnectionError, ToolportError } from "../../errors/toolport-error.js";
-import { withDeadline } from "../../util/timers.js";
-import { parseRetryAfter } from "../http/network/http-errors.js";
-import { redirectError } from "../http/network/redirect.js";
+import {
+  AuthError,
+  ConnectionError,
+  fromHttpStatus,
+  fromSystemError,
+  ToolportError,
+  withDeadline,
+} from "@toolport/base";
+import { parseRetryAfter, redirectError } from "@toolport/http";
 import { notOpenError, parseMessage, type ServerTransport } from "../server-transport.js";
 
 /** An open connection. */

@@ -1,11 +1,11 @@
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
+import type { AuthError } from "@toolport/base";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { failure } from "../../../../test/support/failure.js";
+import { failure } from "../../../../../../test/support/failure.js";
 import {
   type FakeAuthorizationServer,
   startFakeAuthorizationServer,
-} from "../../../../test/support/fake-authorization-server.js";
-import type { AuthError } from "../../../errors/toolport-error.js";
+} from "../../../../../../test/support/fake-authorization-server.js";
 import { renewAuthorization } from "./provider-authorization.js";
 
 type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;

@@ -1,9 +1,8 @@
 /** What every login checks: the provider of the user, the page that a user opens, and how long a token lasts. */
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
-import { AuthError } from "../../../errors/toolport-error.js";
-import { canParseUrl } from "../../../util/text.js";
-import type { AddressRuleOptions } from "../network/address-rule.js";
-import { canonicalHost, isLoopbackHost } from "../network/local-host.js";
+import { AuthError, canParseUrl } from "@toolport/base";
+import { canonicalHost, isLoopbackHost } from "@toolport/http";
+import type { AddressRuleOptions } from "@toolport/http/address-rule";
 
 /** The MCP server, and where to read what it says about its authorization server. */
 interface Discovery {
@@ -172,7 +171,7 @@ export async function checkLoginPage(text: string, guard: AddressRuleOptions): P
   const isLocal = url.protocol === "http:" && isLoopbackHost(canonicalHost(url));
   if (url.protocol !== "https:" && !isLocal) throw refused("is neither https: nor on this machine");
   if (url.username !== "" || url.password !== "") throw refused("has a user name in it");
-  const { createAddressRule } = await import("../network/address-rule.js");
+  const { createAddressRule } = await import("@toolport/http/address-rule");
   createAddressRule(guard)(url);
   return url;
 }

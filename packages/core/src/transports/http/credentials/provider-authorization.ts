@@ -5,13 +5,9 @@ import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
 } from "@modelcontextprotocol/client";
-import { toToolportError } from "../../../errors/to-toolport-error.js";
-import { AuthError } from "../../../errors/toolport-error.js";
-import { getOrMake } from "../../../util/collections.js";
-import { singleFlight } from "../../../util/concurrency.js";
-import { processWide } from "../../../util/version.js";
+import { AuthError, getOrMake, processWide, singleFlight, toToolportError } from "@toolport/base";
+import { toHeaderRecord } from "@toolport/http/wire-client";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../server-transport.js";
-import { toHeaderRecord } from "../network/wire-client.js";
 import { checkedProvider, dropUnknownLifetimes } from "./checked-provider.js";
 
 export function authorizeByProvider(given: Parts): AuthorizedSend {

@@ -1,9 +1,18 @@
 /** Legacy HTTP+SSE: an event stream for what the server sends, and an address, named by its first event, for what the client sends. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { AuthError, ConnectionError, canParseUrl, ToolportError } from "@toolport/base";
+import {
+  badResponse,
+  discardBody,
+  isEventStream,
+  readShortBody,
+  redirectError,
+  sessionLost,
+  statusError,
+} from "@toolport/http";
+import { ABANDONED, isAbandoned, NO_RESPONSE } from "@toolport/http/wire-client";
 import { secretsOf } from "../../../config/known-secrets.js";
 import type { SseConfig } from "../../../config/server-config.js";
-import { AuthError, ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
-import { canParseUrl } from "../../../util/text.js";
 import {
   closedError,
   type GiveUpReason,
@@ -20,10 +29,6 @@ import {
 } from "../endpoint.js";
 import { readMessage } from "../endpoint-streams.js";
 import { parseEvent, readSharedEvents } from "../event-frames.js";
-import { badResponse, sessionLost, statusError } from "../network/http-errors.js";
-import { redirectError } from "../network/redirect.js";
-import { discardBody, isEventStream, readShortBody } from "../network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE } from "../network/wire-client.js";
 
 /** Creates the transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the address. */
 export async function createSseTransport(
