@@ -1,7 +1,9 @@
 /** The documentation site: the guides of docs/ and the API reference, written to .cache/site/ by `npm run docs`. */
 import { readFileSync } from "node:fs";
 
-const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+const { exports } = JSON.parse(
+  readFileSync(new URL("packages/toolport/package.json", import.meta.url), "utf8"),
+);
 
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
 export default {
@@ -19,7 +21,11 @@ export default {
     "SECURITY.md",
   ],
   entryPoints: Object.values(exports).flatMap((entry) =>
-    typeof entry === "string" ? [] : entry.import.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, "src/$1.ts"),
+    typeof entry === "string"
+      ? []
+      : entry.import.types
+          .replace(/^\.\/dist\/(?=[^/]*$)/, "./dist/toolport/")
+          .replace(/^\.\/dist\/([^/]+)\/(.*)\.d\.ts$/, "packages/$1/src/$2.ts"),
   ),
   tsconfig: "tsconfig.build.json",
   // `npm run typecheck` reports type errors. Checking them again doubles the time.

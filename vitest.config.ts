@@ -2,7 +2,9 @@
 import { defineConfig, mergeConfig } from "vitest/config";
 import shared from "./vitest.shared.js";
 
-const SLOW = "{src,test}/**/*.slow.test.ts";
+const SLOW = "{packages,test}/**/*.slow.test.ts";
+/** Tests that start no program: they run with those beside the sources. */
+const UNIT_FOLDERS = ["packages/adapters/test/**/*.test.ts", "test/types/**/*.test.ts"];
 /** Suites with a configuration of their own. That no fault is without a test is checked here. */
 const OWN_CONFIGURATION = ["test/faults/!(manifest).test.ts", "test/package/**", "test/workerd/**"];
 
@@ -15,7 +17,7 @@ export default mergeConfig(
           extends: true,
           test: {
             name: "unit",
-            include: ["src/**/*.test.ts", "test/{adapters,types}/**/*.test.ts"],
+            include: ["packages/*/src/**/*.test.ts", ...UNIT_FOLDERS],
             exclude: [SLOW],
             // Files share the workers and their loaded modules: a test must leave no global state behind.
             isolate: false,
@@ -26,8 +28,8 @@ export default mergeConfig(
           extends: true,
           test: {
             name: "integration",
-            include: ["test/**/*.test.ts"],
-            exclude: [SLOW, ...OWN_CONFIGURATION, "test/{adapters,types}/**"],
+            include: ["{test,packages/*/test}/**/*.test.ts"],
+            exclude: [SLOW, ...OWN_CONFIGURATION, ...UNIT_FOLDERS],
             isolate: false,
             // These tests wait for processes and time limits more than they compute, so more workers than cores pay off.
             maxWorkers: 4,

@@ -2,24 +2,21 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-const source = (path: string) => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
+const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
 
 export default defineConfig({
   resolve: {
     alias: [
-      { find: "#platform", replacement: source("transports/platform/node.ts") },
-      { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
-      { find: "#durable-object", replacement: source("adapters/agents/durable-object/plain.ts") },
-      { find: "#code-executor", replacement: source("code/worker-executor.ts") },
-      { find: /^toolport$/, replacement: source("index.ts") },
-      { find: /^toolport\/(node|testing|console|serve|code|registry)$/, replacement: source("$1/index.ts") },
-      { find: /^toolport\/schemas$/, replacement: source("schema/index.ts") },
+      { find: /^toolport$/, replacement: source("toolport/src/index.ts") },
+      { find: /^toolport\/(testing|console|code|registry|schemas)$/, replacement: source("$1/src/index.ts") },
+      { find: /^toolport\/node$/, replacement: source("config/src/index.ts") },
+      { find: /^toolport\/serve$/, replacement: source("gateway/src/index.ts") },
       {
         find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
-        replacement: source("adapters/$1/index.ts"),
+        replacement: source("adapters/src/$1/index.ts"),
       },
-      { find: /^toolport\/agents\/mcp$/, replacement: source("adapters/agents/mcp.ts") },
-      { find: /^toolport\/(sqlite|redis|postgres)$/, replacement: source("state/stores/$1/index.ts") },
+      { find: /^toolport\/agents\/mcp$/, replacement: source("adapters/src/agents/mcp.ts") },
+      { find: /^toolport\/(sqlite|redis|postgres)$/, replacement: source("stores/src/$1/index.ts") },
     ],
   },
   test: {
@@ -35,7 +32,7 @@ export default defineConfig({
     // For `npm run coverage`. The page of the console runs in a browser.
     coverage: {
       provider: "v8",
-      include: ["src/**/*.ts"],
+      include: ["packages/*/src/**/*.ts"],
       exclude: ["src/**/*.test.ts", "packages/console/src/page/**"],
     },
     // An unhandled rejection in any file fails the run.

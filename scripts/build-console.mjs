@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const source = join(root, "src", "console", "page");
+const source = join(root, "packages/console/src/page");
 const COPIED = ["index.html", "icon.svg"];
 /** Limits of all files together: as sent to browsers, which accept gzip, and unpacked. */
 const MAX_PACKED_BYTES = 40_000;
@@ -23,7 +23,7 @@ const withoutIndents = {
 };
 
 /** Builds into `folder` and returns the size of every file in bytes. */
-export async function buildConsole(folder = join(root, "dist", "console", "page")) {
+export async function buildConsole(folder = join(root, "packages/toolport/dist/console/page")) {
   const result = await build({
     configFile: false,
     envDir: false,

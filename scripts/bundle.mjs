@@ -12,6 +12,8 @@ import { rolldown } from "rolldown";
 import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const packages = join(root, "packages");
+const published = join(packages, "toolport");
 
 /** Renaming variables saves a sixth of the bytes that are read before any code runs. */
 const NAMES_OF_VARIABLES = { toplevel: false, keepNames: { function: true, class: true } };
@@ -39,7 +41,7 @@ const FORMATS = {
 
 /** Source file of every entry that package.json names in one format, by the name of the built file without its extension. */
 async function entries({ extension, programs }) {
-  const { exports, imports, bin } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const { exports, imports, bin } = JSON.parse(await readFile(join(published, "package.json"), "utf8"));
   const named = [exports, imports, bin]
     .flatMap(leaves)
     .filter((target) => target.startsWith("./dist/") && target.endsWith(extension))
@@ -47,7 +49,11 @@ async function entries({ extension, programs }) {
   return Object.fromEntries([...new Set([...named, ...programs])].map((name) => [name, sourceOf(name)]));
 }
 
-const sourceOf = (name) => join(root, "src", `${name}.ts`);
+/** `cli/main` is `main` of the package `cli`; `index` is that of the published package. */
+function sourceOf(name) {
+  const [, folder = "toolport", path] = /^(?:([^/]+)\/)?(.+)$/.exec(name);
+  return join(packages, folder, "src", `${path}.ts`);
+}
 
 const leaves = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(leaves));
 
@@ -64,8 +70,8 @@ const withoutUsing = {
 };
 
 /**
- * `packages/cli/src/commands.ts` imports the row of every command from the file of the command. Here it imports a copy of that file, of which the
- * row is left: the rest is loaded when the command runs.
+ * `packages/cli/src/commands.ts` imports the row of every command from the file of the command. Here it imports a copy of that file
+ * with the row and what the row names: the rest is loaded when the command runs.
  */
 const rowsOfCommands = {
   name: "rows-of-commands",
@@ -75,9 +81,34 @@ const rowsOfCommands = {
       : null,
   load: async (id) =>
     id.endsWith("?row")
-      ? { code: await readFile(id.slice(0, -"?row".length), "utf8"), moduleType: "ts" }
+      ? { code: rowOf(await readFile(id.slice(0, -"?row".length), "utf8")), moduleType: "ts" }
       : null,
 };
+
+/** The exports with a name like `listCommand`, and the statements that they need. */
+function rowOf(text) {
+  const { statements } = ts.createSourceFile("row.ts", text, ts.ScriptTarget.Latest, true);
+  const isRow = (statement) => /^export const \w+Command\b/.test(statement.getText());
+  const kept = new Set(statements.filter(isRow));
+  // The set grows while the loop runs.
+  for (const statement of kept) {
+    const words = new Set(statement.getText().match(/(?<![.\w])[a-zA-Z]\w*/g));
+    for (const other of statements) if (namesOf(other).some((name) => words.has(name))) kept.add(other);
+  }
+  return statements
+    .filter((statement) => kept.has(statement))
+    .map((statement) => statement.getText())
+    .join("\n");
+}
+
+/** What a statement declares or imports. */
+function namesOf(statement) {
+  if (ts.isImportDeclaration(statement))
+    return (statement.importClause?.namedBindings?.elements ?? []).map(({ name }) => name.text);
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
+  return statement.name === undefined ? [] : [statement.name.text];
+}
 
 async function withBuild({ input, define = {}, recursive = true }, use) {
   const build = await rolldown({
@@ -85,9 +116,9 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
     cwd: root,
     platform: "neutral",
     tsconfig: join(root, "tsconfig.build.json"),
-    // Packages, parts of Node, and the names that package.json resolves differently for each runtime.
+    // Packages of others, parts of Node, and the names that package.json resolves differently for each runtime.
     external: (id, importer) =>
-      !/^(?:\.|\/|[A-Za-z]:[\\/])/.test(id) && (id.startsWith("node:") || !isBundled(importer)),
+      !/^(?:\.|\/|[A-Za-z]:[\\/]|@toolport\/)/.test(id) && (id.startsWith("node:") || !isBundled(importer)),
     // An entry point exports the same names as its source; rolldown guarantees that only with `recursive`, so a test checks it.
     preserveEntrySignatures: recursive ? "strict" : "allow-extension",
     transform: { define },
@@ -121,7 +152,7 @@ async function modulesOf(entry) {
 }
 
 /** Bundles both formats into `folder`, and returns the written files. */
-export async function bundle(folder = join(root, "dist")) {
+export async function bundle(folder = join(published, "dist")) {
   const written = [];
   for (const format of Object.values(FORMATS)) written.push(...(await bundleFormat(format, folder)));
   await writeLicenses(written, folder);

@@ -1,4 +1,5 @@
-/** Empties `dist/` before a build: no build step deletes files, and the whole folder is published. */
+/** Empties what a build writes: no build step deletes files, and the whole folder `dist` is published. */
 import { rm } from "node:fs/promises";
 
-await rm(new URL("../packages/toolport/dist", import.meta.url), { recursive: true, force: true });
+for (const folder of ["../packages/toolport/dist", "../.cache/declarations"])
+  await rm(new URL(folder, import.meta.url), { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * Measures which lines of `src/` the tests run: `npm run coverage`, or `npm run coverage -- --all`.
+ * Measures which lines of the packages the tests run: `npm run coverage`, or `npm run coverage -- --all`.
  *
  * The lines that `npm test` runs must be at least 85 %. With `--all` the slow tests and the fault suite run too, and `npm test`
  * may be at most 5 points below all of them: a tier that is quick because it tests nothing is of no use. Only what runs in the

@@ -1,16 +1,18 @@
 /**
- * Finishes the declarations that `tsc` wrote into `dist/`: keeps those that an entry point of package.json reaches, and copies
- * each to `.d.cts`, for programs in CommonJS.
+ * Publishes the declarations that `tsc` wrote into `.cache/declarations`: copies those that an entry point of the published package
+ * reaches into its `dist/`, once as `.d.ts` and once as `.d.cts`, for programs in CommonJS.
  *
- * TypeScript decides by the extension of a declaration which copy of a package its imports refer to. A CommonJS program uses the
- * CommonJS copy of LangChain, whose classes differ from those of the ESM copy.
+ * An import of another package of `packages/` becomes a relative one there. TypeScript decides by the extension of a declaration
+ * which copy of a package its imports refer to. A CommonJS program uses the CommonJS copy of LangChain, whose classes differ from
+ * those of the ESM copy.
  */
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const packages = join(root, "packages");
 
 /** All leaf strings of a map of conditions. */
 const leaves = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(leaves));
@@ -21,50 +23,82 @@ const importsOf = (text) =>
     .preProcessFile(text, true, false)
     .importedFiles.map(({ pos, fileName }) => ({ pos, specifier: fileName }));
 
-/** Our own declarations that `text` in `file` imports. */
-function neighboursOf(file, text, privateImports) {
-  return importsOf(text).flatMap(({ specifier }) => {
-    if (specifier.startsWith(".")) return [join(dirname(file), specifier)];
-    return specifier.startsWith("#") ? leaves(privateImports[specifier]).map((path) => join(root, path)) : [];
-  });
-}
-
-const declarationOf = (script) => script.replace(/\.c?js$/, ".d.ts");
-
-/** The same text for CommonJS: imports of our files use the other extension. */
-export function toCommonJs(text) {
+/** `text` with every specifier of an import replaced by what `replace` returns for it. */
+function withSpecifiers(text, replace) {
   let written = text;
   for (const { pos, specifier } of importsOf(text).reverse()) {
-    if (!/^\.{1,2}\/.*\.js$/.test(specifier)) continue;
-    const end = written.indexOf(specifier, pos) + specifier.length;
-    written = `${written.slice(0, end - ".js".length)}.cjs${written.slice(end)}`;
+    const start = written.indexOf(specifier, pos);
+    written = written.slice(0, start) + replace(specifier) + written.slice(start + specifier.length);
   }
   return written;
 }
 
-/** Works on `folder`; returns how many declarations were kept and removed. */
-export async function finishDeclarations(folder = join(root, "dist")) {
-  const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  const entries = leaves(manifest.exports).filter((target) => target.endsWith(".d.ts"));
-  const kept = new Map(entries.map((target) => [join(root, target), ""]));
+/** The same text for CommonJS: imports of our files use the other extension. */
+export const toCommonJs = (text) =>
+  withSpecifiers(text, (specifier) => specifier.replace(/^(\.{1,2}\/.*)\.js$/, "$1.cjs"));
+
+/** Where `dist/` has the script of a source: `cli/main.js` for `src/main.ts` of `cli`, `index.js` for that of the published package. */
+const placeOf = (folder, source) =>
+  posix.join(folder === "toolport" ? "" : folder, source.replace(/^\.\/src\/(.*)\.ts$/, "$1.js"));
+
+const manifestOf = async (folder) =>
+  JSON.parse(await readFile(join(packages, folder, "package.json"), "utf8"));
+
+/** The text of a declaration, with relative imports only. `script` is the path of its script in `dist/`. */
+async function readDeclaration(script, from) {
+  const [folder, ...rest] = script.includes("/") ? script.split("/") : ["toolport", script];
+  const text = await readFile(join(from, folder, "src", declarationOf(rest.join("/"))), "utf8");
+  const targets = new Map();
+  for (const { specifier } of importsOf(text)) {
+    const [, name, path] = /^@toolport\/([^/]+)(.*)$/.exec(specifier) ?? [];
+    if (name !== undefined)
+      targets.set(specifier, placeOf(name, (await manifestOf(name)).exports[`.${path}`]));
+  }
+  return withSpecifiers(text, (specifier) =>
+    targets.has(specifier)
+      ? posix.relative(posix.dirname(script), targets.get(specifier)).replace(/^(?!\.)/, "./")
+      : specifier,
+  );
+}
+
+const declarationOf = (script) => script.replace(/\.c?js$/, ".d.ts");
+
+/** Copies from `from` to `folder`; returns how many declarations there are. */
+export async function publishDeclarations(
+  from = join(root, ".cache/declarations"),
+  folder = join(packages, "toolport/dist"),
+) {
+  const manifest = await manifestOf("toolport");
+  const scripts = new Map(
+    leaves(manifest.exports)
+      .filter((target) => target.endsWith(".d.ts"))
+      .map((target) => [target.slice("./dist/".length).replace(/\.d\.ts$/, ".js"), ""]),
+  );
   // The map grows while it is walked.
-  for (const file of kept.keys()) {
-    const text = await readFile(file, "utf8");
-    kept.set(file, text);
-    for (const script of neighboursOf(file, text, manifest.imports)) {
-      if (!kept.has(declarationOf(script))) kept.set(declarationOf(script), "");
+  for (const script of scripts.keys()) {
+    const text = await readDeclaration(script, from);
+    scripts.set(script, text);
+    for (const { specifier } of importsOf(text)) {
+      const neighbours = specifier.startsWith(".")
+        ? [posix.join(posix.dirname(script), specifier)]
+        : specifier.startsWith("#")
+          ? leaves(manifest.imports[specifier]).map((path) =>
+              path.slice("./dist/".length).replace(/\.cjs$/, ".js"),
+            )
+          : [];
+      for (const neighbour of neighbours) if (!scripts.has(neighbour)) scripts.set(neighbour, "");
     }
   }
-  const all = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".d.ts"));
-  const surplus = all.map((name) => join(folder, name)).filter((file) => !kept.has(file));
-  await Promise.all([
-    ...surplus.map((file) => rm(file)),
-    ...[...kept].map(([file, text]) => writeFile(file.replace(/\.d\.ts$/, ".d.cts"), toCommonJs(text))),
-  ]);
-  return { kept: kept.size, removed: surplus.length };
+  for (const [script, text] of scripts) {
+    const file = join(folder, declarationOf(script));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    await writeFile(file.replace(/\.d\.ts$/, ".d.cts"), toCommonJs(text));
+  }
+  return scripts.size;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const { kept, removed } = await finishDeclarations();
-  if (process.argv.includes("--counts")) console.log({ kept, removed });
+  const count = await publishDeclarations();
+  if (process.argv.includes("--counts")) console.log({ count });
 }

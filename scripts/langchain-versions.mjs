@@ -22,7 +22,7 @@ const TESTS = [
 // Vitest ignores a name that matches no file.
 for (const test of TESTS) if (!existsSync(join(root, test))) throw new Error(`${test} does not exist`);
 
-const { peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { peerDependencies } = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8"));
 if (peerDependencies[NAME] !== `^${OLDEST}`)
   throw new Error(
     `package.json allows ${NAME} ${peerDependencies[NAME]}: the oldest version is no longer ${OLDEST}`,

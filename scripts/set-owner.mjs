@@ -17,7 +17,7 @@ export function setOwner(manifest, owner) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const file = fileURLToPath(new URL("../package.json", import.meta.url));
+  const file = fileURLToPath(new URL("../packages/toolport/package.json", import.meta.url));
   const manifest = readFileSync(file, "utf8");
   const [word] = process.argv.slice(2);
   if (word !== "--check") writeFileSync(file, setOwner(manifest, word ?? ""));

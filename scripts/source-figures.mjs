@@ -1,12 +1,20 @@
 /**
- * Figures about `src/`: files, lines (as `wc -l`), cycles of imports, and what one warm call of a tool runs over stdio, over HTTP
+ * Figures about the sources of `packages/`: files, lines (as `wc -l`), cycles of imports, and what one warm call of a tool runs over stdio, over HTTP
  * and through the gateway (HTTP on both sides, without users).
  *
  *   node scripts/source-figures.mjs [--files]     --files lists the files and functions that each call runs
  */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { Session } from "node:inspector/promises";
 import { join, posix } from "node:path";
@@ -15,11 +23,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const sources = readdirSync(join(root, "src"), { recursive: true })
-  .map((file) => file.replaceAll("\\", "/"))
-  .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file))
-  .sort();
-const text = new Map(sources.map((file) => [file, readFileSync(join(root, "src", file), "utf8")]));
+/** Sources by their short names: `core/execution/attempt.ts` is `packages/core/src/execution/attempt.ts`. */
+const pathOf = (file) => join(root, "packages", file.replace("/", "/src/"));
+const names = readdirSync(join(root, "packages")).sort();
+const sources = names.flatMap((name) =>
+  readdirSync(join(root, "packages", name, "src"), { recursive: true })
+    .map((file) => `${name}/${file.replaceAll("\\", "/")}`)
+    .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file))
+    .sort(),
+);
+const text = new Map(sources.map((file) => [file, readFileSync(pathOf(file), "utf8")]));
 
 function sizes() {
   const lines = sources
@@ -33,13 +46,20 @@ function sizes() {
     lines: lines.reduce((sum, [count]) => sum + count, 0),
     median: lines[Math.floor(lines.length / 2)][0],
     longest: lines.at(-1).join(" "),
+    packages: Object.fromEntries(
+      names.map((name) => {
+        const own = sources.filter((file) => file.startsWith(`${name}/`));
+        const count = own.reduce((sum, file) => sum + text.get(file).split("\n").length - 1, 0);
+        return [name, `${own.length} files, ${count} lines`];
+      }),
+    ),
     under20: lines.filter(([count]) => count < 20).length,
     under40WithOneImporter: lines.filter(([count, file]) => count < 40 && importers.get(file) === 1).length,
     under60WithOneImporter: lines.filter(([count, file]) => count < 60 && importers.get(file) === 1).length,
   };
 }
 
-/** Files of `src/` that each file imports, types included. */
+/** Files of the same package that each file imports, types included: packages form no cycle. */
 function imports() {
   const found = new Map();
   for (const file of sources) {
@@ -134,20 +154,20 @@ function compile(folder) {
   const tsc = join(root, "node_modules/typescript-native/bin/tsc");
   const built = spawnSync(
     process.execPath,
-    [tsc, "-p", "tsconfig.build.json", ...options, "--outDir", folder, "--rootDir", "src"],
+    [tsc, "-p", "tsconfig.build.json", ...options, "--outDir", folder],
     { cwd: root, stdio: "inherit" },
   );
   if (built.status !== 0) throw new Error("The sources do not compile.");
-  const { version, imports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const compiled = JSON.stringify(imports).replaceAll("./dist/", "./").replaceAll(".cjs", ".js");
-  writeFileSync(
-    join(folder, "package.json"),
-    JSON.stringify({ type: "module", version, imports: JSON.parse(compiled) }),
-  );
+  mkdirSync(join(folder, "node_modules/@toolport"), { recursive: true });
+  for (const name of names) {
+    const manifest = readFileSync(join(root, "packages", name, "package.json"), "utf8");
+    writeFileSync(join(folder, name, "package.json"), manifest.replaceAll(/\.ts"/g, '.js"'));
+    symlinkSync(join(folder, name), join(folder, "node_modules/@toolport", name), "junction");
+  }
   writeFileSync(join(folder, "server.mjs"), STDIO_SERVER);
 }
 
-/** Files and functions of `src/` that run from the start of a call until its loose ends are done; three calls precede it. */
+/** Files and functions of the packages that run from the start of a call until its loose ends are done; three calls precede it. */
 async function measure(folder, call) {
   const once = async () => {
     await call();
@@ -166,7 +186,7 @@ async function measure(folder, call) {
   return result
     .filter(({ url }) => url.startsWith(prefix))
     .map(({ url, functions }) => ({
-      file: url.slice(prefix.length),
+      file: url.slice(prefix.length).replace("/src/", "/"),
       functions: functions.filter(({ ranges }) => ranges[0].count > 0),
     }))
     .filter(({ functions }) => functions.length > 0)
@@ -179,8 +199,8 @@ async function warmCalls() {
   try {
     compile(folder);
     const load = (file) => import(pathToFileURL(join(folder, file)).href);
-    const { createToolport } = await load("index.js");
-    const { createGateway } = await load("serve/index.js");
+    const { createToolport } = await load("toolport/src/index.js");
+    const { createGateway } = await load("gateway/src/index.js");
     const ofLibrary = async (server) => {
       const port = createToolport({ mcpServers: { s: server } });
       await port.tools();

@@ -16,7 +16,7 @@ import {
 } from "typedoc";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const manifest = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8"));
 
 /** From the name that TypeDoc derives from a file (`adapters/langchain`) to the entry point (`toolport/langchain`). */
 const entryPoints = new Map(

@@ -10,11 +10,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../tree/source-files.js";
+import { published, root } from "../tree/source-files.js";
 import { packInto } from "./pack.js";
 
 const run = promisify(execFile);
-const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+const manifest = JSON.parse(await readFile(join(published, "package.json"), "utf8"));
 const entryPoints = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => path.replace(/^\./, manifest.name));

@@ -1,14 +1,13 @@
 /** Finds groups of source files that import each other, type imports included. */
-import { readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { posix } from "node:path";
 import { findImports } from "./import-statements.js";
 
 /** Every group of files that reach each other through imports, sorted; each group is sorted as well. */
-export function findCycles(directory: string, files: readonly string[]): string[][] {
+export function findCycles(files: readonly string[], textOf: (file: string) => string): string[][] {
   const known = new Set(files);
   const imports = new Map(
     files.map((file) => {
-      const targets = findImports(file, readFileSync(join(directory, file), "utf8"))
+      const targets = findImports(file, textOf(file))
         .filter(({ specifier }) => specifier.startsWith("."))
         .map(({ specifier }) => posix.join(posix.dirname(file), specifier).replace(/\.js$/, ".ts"));
       return [file, [...new Set(targets)].filter((target) => known.has(target))] as const;

@@ -1,32 +1,34 @@
-/** The order of the modules of `src/` as data, and the check of one file's imports against it. See docs/architecture.md. */
+/**
+ * Which package may import which, as data; the order of the modules inside `core`; and the check of one file's imports. See
+ * docs/architecture.md. The compiler checks the packages too: a package sees only those that its `tsconfig.json` references.
+ */
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import { findImports, type ImportStatement } from "./import-statements.js";
 
-/** From the lowest layer up. A module may import from lower layers only, never from a higher one or from another module of its layer. */
-export const LAYERS: readonly (readonly string[])[] = [
-  ["util"],
-  ["errors"],
-  ["telemetry"],
-  ["model", "network"],
-  ["config", "schema", "content"],
-  ["transports", "state"],
+/** From the lowest up. A package imports only packages further left, by their names. */
+export const PACKAGES: readonly (readonly string[])[] = [
+  ["base"],
+  ["http", "schemas", "stores"],
+  ["core"],
+  ["registry", "config", "testing", "adapters", "code"],
+  ["gateway", "console"],
+  ["cli"],
+  ["toolport"],
+];
+
+/** The modules of `core`, in the same way. `index.ts` and `internal.ts` are above all of them. */
+export const MODULES: readonly (readonly string[])[] = [
+  ["config", "content"],
+  ["transports"],
   ["protocol", "auth"],
   ["connection"],
   ["catalog"],
   ["execution"],
   ["port"],
   ["toolport"],
-  ["code"],
-  ["adapters", "registry", "node", "testing", "serve"],
   ["index"],
-  ["cli", "console"],
 ];
-
-/** Modules that may import from these modules of their own layer. */
-const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  cli: ["console"],
-};
 
 /** Folders that may load a package (not merely its types). The first match decides; a package not listed is free. */
 const PACKAGE_HOMES: readonly {
@@ -37,7 +39,7 @@ const PACKAGE_HOMES: readonly {
   {
     name: "SDK values",
     matches: /^@modelcontextprotocol\/client(\/|$)/,
-    homes: ["protocol", "transports", "auth", "cli/demo"],
+    homes: ["core/protocol", "core/transports", "core/auth", "cli/demo"],
   },
   {
     name: "the SDK's server package",
@@ -53,47 +55,60 @@ const PACKAGE_HOMES: readonly {
   {
     name: "a database driver",
     matches: /^(ioredis|pg|@photostructure\/sqlite)(\/|$)/,
-    homes: ["state/stores"],
+    homes: ["stores"],
   },
 ];
 
 /** Folders that work with processes, files, sockets or script time limits. */
 const NODE_HOMES = [
-  "transports",
-  "schema/bounded",
-  "node",
+  "core/transports",
+  "http",
+  "schemas/bounded",
+  "stores",
+  "config",
   "testing",
-  "cli",
-  "console",
-  "serve",
   "code",
-  "state/stores",
-  "serve/replicas",
+  "gateway",
+  "console",
+  "cli",
 ];
 
-/** Everything wrong with one file's imports, one sentence each, starting with `src/<file>:<line>`. */
+/** Everything wrong with one file's imports, one sentence each, starting with `<file>:<line>`. */
 export function checkImports(file: string, text: string): string[] {
-  const module = moduleOf(file);
-  const layer = layerOf(module);
-  if (layer < 0) return [`src/${file}:1 is in the module "${module}", which is not in the list of layers`];
-  return findImports(file, text).flatMap((found) => {
-    const problem = found.specifier.startsWith(".")
-      ? wrongWay(file, found.specifier)
-      : wrongHome(file, found);
-    return problem ? [`src/${file}:${found.line} imports "${found.specifier}": ${problem}`] : [];
+  if (levelIn(PACKAGES, packageOf(file)) < 0) return [`${file}:1 is in a package that is not in the list`];
+  if (isInCore(file) && levelIn(MODULES, moduleOf(file)) < 0)
+    return [`${file}:1 is in the module "${moduleOf(file)}", which is not in the list`];
+  return findImports(file, text).flatMap((statement) => {
+    const { specifier, line } = statement;
+    const problem = specifier.startsWith(".")
+      ? wrongModule(file, specifier)
+      : (wrongPackage(file, specifier) ?? wrongHome(file, statement));
+    return problem ? [`${file}:${line} imports "${specifier}": ${problem}`] : [];
   });
 }
 
-function wrongWay(file: string, specifier: string): string | undefined {
+/** Another package is imported by its name, and only if it is further left. */
+function wrongPackage(file: string, specifier: string): string | undefined {
+  const name =
+    /^@toolport\/([^/]+)/.exec(specifier)?.[1] ?? (/^toolport(\/|$)/.test(specifier) ? "toolport" : "");
+  if (name === "") return undefined;
+  const own = packageOf(file);
+  if (own === name) return "a package imports its own files by relative paths";
+  const [from, to] = [levelIn(PACKAGES, own), levelIn(PACKAGES, name)];
+  if (to < 0) return `there is no package "${name}"`;
+  return to < from ? undefined : `${own} may not import ${name}`;
+}
+
+function wrongModule(file: string, specifier: string): string | undefined {
   const target = posix.join(posix.dirname(file), specifier).replace(/\.js$/, ".ts");
-  if (target.startsWith("..")) return "it leaves src/";
+  if (packageOf(target) !== packageOf(file)) return "it leaves the package";
+  if (!isInCore(file)) return undefined;
   const [from, to] = [moduleOf(file), moduleOf(target)];
   if (from === to) return undefined;
-  const [fromLayer, toLayer] = [layerOf(from), layerOf(to)];
-  if (toLayer < 0) return `the module "${to}" is not in the list of layers`;
-  if (toLayer < fromLayer || NEIGHBOURS[from]?.includes(to)) return undefined;
-  if (toLayer === fromLayer) return `${from} and ${to} are in the same layer and may not import each other`;
-  return `it points up, ${from} is below ${to}`;
+  const [own, other] = [levelIn(MODULES, from), levelIn(MODULES, to)];
+  if (other < 0) return `the module "${to}" is not in the list`;
+  if (other === own) return `${from} and ${to} are in the same layer and may not import each other`;
+  return other < own ? undefined : `it points up, ${from} is below ${to}`;
 }
 
 function wrongHome(file: string, { specifier, kind }: ImportStatement): string | undefined {
@@ -108,17 +123,19 @@ function notHere(name: string, homes: readonly string[]): string {
   return homes.length > 0 ? `${name} may be loaded only in ${homes.join(", ")}` : `${name} may not be loaded`;
 }
 
-function liesIn(file: string, homes: readonly string[]): boolean {
-  return homes.some((home) => file.startsWith(`${home}/`));
-}
+const liesIn = (file: string, homes: readonly string[]): boolean =>
+  homes.some((home) => file.startsWith(`${home}/`));
 
+const packageOf = (file: string): string => file.slice(0, file.indexOf("/"));
+
+const isInCore = (file: string): boolean => packageOf(file) === "core";
+
+/** The folder of a file of `core`. `toolport.ts` and `create-toolport.ts` are one module. */
 function moduleOf(file: string): string {
-  if (/^transports\/(http\/network\/|to-plain-text)/.test(file)) return "network";
-  if (file.includes("/")) return file.slice(0, file.indexOf("/"));
-  // Files directly in `src/` belong to `toolport.ts`; only the public entry point is above it.
-  return file === "index.ts" ? "index" : "toolport";
+  const [, folder = "", path] = file.split("/");
+  if (path !== undefined) return folder;
+  return folder === "index.ts" || folder === "internal.ts" ? "index" : "toolport";
 }
 
-function layerOf(module: string): number {
-  return LAYERS.findIndex((modules) => modules.includes(module));
-}
+const levelIn = (list: readonly (readonly string[])[], name: string): number =>
+  list.findIndex((level) => level.includes(name));

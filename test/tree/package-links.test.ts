@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
-import { root } from "./source-files.js";
+import { published, root } from "./source-files.js";
 
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const manifest = JSON.parse(readFileSync(join(published, "package.json"), "utf8"));
 const packed = new Set<string>(
   JSON.parse(
     execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
-      cwd: root,
+      cwd: published,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     }),
@@ -72,7 +72,9 @@ describe("URLs of package.json", () => {
     for (const wrong of ["", "a/b", "-x", PLACEHOLDER, '"'])
       expect(() => setOwner(`/${PLACEHOLDER}/`, wrong)).toThrow("not the name");
     expect(() => setOwner("/acme/", "other")).toThrow("already");
-    expect(manifest.scripts.prepublishOnly).toMatch(/^node scripts\/set-owner\.mjs --check && /);
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    expect(scripts["check:publish"]).toMatch(/^node scripts\/set-owner\.mjs --check && /);
+    expect(manifest.scripts.prepublishOnly).toContain("check:publish");
     const isOpen = addresses.every((url) => url.includes(`/${PLACEHOLDER}/`));
     const check = () =>
       execFileSync("node", ["scripts/set-owner.mjs", "--check"], { cwd: root, stdio: "ignore" });

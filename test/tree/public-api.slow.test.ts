@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { describeEntries } from "./public-api.js";
-import { root } from "./source-files.js";
+import { published } from "./source-files.js";
 
 /** Maximum number of names of the root, and of all other entry points together. */
 const MAX_NAMES = { root: 120, others: 300 };
 
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const manifest = JSON.parse(readFileSync(join(published, "package.json"), "utf8"));
 const entries = Object.fromEntries(
   Object.entries<{ import: { types: string } }>(manifest.exports)
     .filter(([entry]) => entry !== "./package.json")

@@ -1,7 +1,7 @@
 /** Lists every name that users can import, with its type. */
 import { join } from "node:path";
 import ts from "typescript";
-import { root } from "./source-files.js";
+import { published } from "./source-files.js";
 
 const FLAGS =
   ts.TypeFormatFlags.NoTruncation |
@@ -19,7 +19,7 @@ export interface EntryReport {
 
 /** @param entries declaration file of every entry point, by the name users import */
 export function describeEntries(entries: Readonly<Record<string, string>>): EntryReport[] {
-  const files = Object.values(entries).map((file) => join(root, file));
+  const files = Object.values(entries).map((file) => join(published, file));
   const program = ts.createProgram(files, {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -79,7 +79,7 @@ export function describeEntries(entries: Readonly<Record<string, string>>): Entr
   }
 
   return Object.entries(entries).map(([entry, file]) => {
-    const source = program.getSourceFile(join(root, file));
+    const source = program.getSourceFile(join(published, file));
     const module = source && checker.getSymbolAtLocation(source);
     if (!module) throw new Error(`${file} exports nothing. Run \`npm run build\` first.`);
     const symbols = checker.getExportsOfModule(module).sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,9 +1,9 @@
 /** Functions that a reader can take in at once, and files that are worth opening. */
 import { readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { posix } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { filesBelow, root } from "./source-files.js";
+import { sourceFiles, sourcePath } from "./source-files.js";
 
 const MAX_FUNCTION_LINES = 80;
 
@@ -18,27 +18,25 @@ const LONG: Readonly<Record<string, string>> = {
   "code/create-code-mode.ts createCodeMode": FACTORY,
   "code/run-program.ts runProgram": STEPS,
   "console/actions.ts createActions": FACTORY,
-  "create-toolport.ts toToolport": FACTORY,
-  "port/shared-parts.ts createSharedParts": FACTORY,
-  "schema/typescript.ts createTypeWriter": FACTORY,
-  "serve/policy/create-policy.ts enginePolicy": FACTORY,
-  "serve/replicas/shared-notes.ts createSharedNotes": FACTORY,
-  "serve/start-gateway.ts startGateway": STEPS,
-  "state/create-store.ts createStore": FACTORY,
-  "state/stores/postgres/index.ts createPostgresBackend": FACTORY,
-  "state/stores/redis/index.ts createRedisBackend": FACTORY,
-  "telemetry/open-telemetry.ts createTelemetry": FACTORY,
+  "core/create-toolport.ts toToolport": FACTORY,
+  "core/port/shared-parts.ts createSharedParts": FACTORY,
+  "schemas/typescript.ts createTypeWriter": FACTORY,
+  "gateway/policy/create-policy.ts enginePolicy": FACTORY,
+  "gateway/replicas/shared-notes.ts createSharedNotes": FACTORY,
+  "gateway/start-gateway.ts startGateway": STEPS,
+  "stores/create-store.ts createStore": FACTORY,
+  "stores/postgres/index.ts createPostgresBackend": FACTORY,
+  "stores/redis/index.ts createRedisBackend": FACTORY,
+  "base/telemetry/open-telemetry.ts createTelemetry": FACTORY,
 };
 
-const sources = filesBelow(join(root, "src"), "").filter(
-  (file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file),
-);
+const sources = sourceFiles();
 
 /** Functions with more lines than the limit, as `file name`. */
 function longFunctions(file: string): string[] {
   const source = ts.createSourceFile(
     file,
-    readFileSync(join(root, "src", file), "utf8"),
+    readFileSync(sourcePath(file), "utf8"),
     ts.ScriptTarget.Latest,
     true,
   );
@@ -57,7 +55,7 @@ function longFunctions(file: string): string[] {
   return found;
 }
 
-describe("functions of src", () => {
+describe("functions", () => {
   it(`have at most ${MAX_FUNCTION_LINES} lines, except those with a reason`, () => {
     expect(sources.flatMap(longFunctions).sort()).toEqual(Object.keys(LONG).sort());
   });
@@ -67,30 +65,30 @@ const SMALL_LINES = 40;
 /** Files with less lines and one importer, and why they stand alone. */
 const SMALL: Readonly<Record<string, string>> = {
   "adapters/agents/durable-object/plain.ts": "chosen by a condition of package.json",
-  "adapters/anthropic/index.ts": "an entry point",
-  "adapters/openai/index.ts": "an entry point",
-  "testing/index.ts": "an entry point",
 };
 
-/** The files of `src` that import each file, dynamic imports included. */
+/** The files that import each file, dynamic imports included. */
 function importersOf(): ReadonlyMap<string, ReadonlySet<string>> {
   const importers = new Map<string, Set<string>>();
   for (const file of sources) {
-    const text = readFileSync(join(root, "src", file), "utf8");
+    const text = readFileSync(sourcePath(file), "utf8");
     for (const { fileName } of ts.preProcessFile(text, true, true).importedFiles) {
       if (!fileName.startsWith(".")) continue;
       const target = posix.join(posix.dirname(file), fileName).replace(/\.js$/, ".ts");
-      importers.set(target, (importers.get(target) ?? new Set()).add(file));
+      const others = importers.get(target) ?? new Set();
+      importers.set(target, others.add(file));
+      // What a package exports, other packages import.
+      if (/^[^/]+\/(?:index|internal)\.ts$/.test(file)) others.add("other packages");
     }
   }
   return importers;
 }
 
-describe("files of src", () => {
+describe("files", () => {
   it(`with less than ${SMALL_LINES} lines have several importers, except those with a reason`, () => {
     const importers = importersOf();
     const small = sources.filter((file) => {
-      const lines = readFileSync(join(root, "src", file), "utf8").split("\n").length - 1;
+      const lines = readFileSync(sourcePath(file), "utf8").split("\n").length - 1;
       return lines < SMALL_LINES && importers.get(file)?.size === 1;
     });
     expect(small.sort()).toEqual(Object.keys(SMALL).sort());

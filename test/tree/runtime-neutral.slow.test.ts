@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type GraphOptions, type ReachedModule, walkModules } from "./module-graph.js";
-import { root } from "./source-files.js";
+import { dist, root } from "./source-files.js";
 
-const entry = join(root, "packages/toolport/dist/index.js");
+const entry = join(dist, "index.js");
 const FORMATS = ["index.js", "index.cjs"];
 /** Other entry points that Workers and browsers load. */
-const OTHERS = ["registry/index.js", "schema/index.js"];
+const OTHERS = ["registry/index.js", "schemas/index.js"];
 /** Too heavy to load before the first connection: only a dynamic import may reach them. */
 const HEAVY = [
   "@modelcontextprotocol/",
@@ -33,8 +33,7 @@ function unwelcome(from: string, base: string, options: GraphOptions): string[] 
 
 describe("toolport's root entry point", () => {
   beforeAll(() => {
-    if (!existsSync(entry))
-      throw new Error("packages/toolport/dist/index.js is missing. Run `npm run build` first.");
+    if (!existsSync(entry)) throw new Error("dist/index.js is missing. Run `npm run build` first.");
   });
 
   // Bundlers use the `browser` field for Workers too, and most set more conditions than `workerd`.
@@ -48,7 +47,7 @@ describe("toolport's root entry point", () => {
       runtimes.map(([name, conditions]) => [file, name, conditions] as const),
     ),
   )("reaches no Node module from %s under the conditions of %s", (file, _name, conditions) => {
-    const reached = walkModules(join(root, "dist", file), { conditions, browserField: true });
+    const reached = walkModules(join(dist, file), { conditions, browserField: true });
     expect(reached.length).toBeGreaterThan(10);
     // A dependency of the SDK has no files for `workerd` without `browser`: not found, but not a Node module either.
     const forbidden = reached.filter(
@@ -58,7 +57,7 @@ describe("toolport's root entry point", () => {
   });
 
   it.each(FORMATS)("reaches Node modules from %s under Node, so the walk finds them", (file) => {
-    const reached = walkModules(join(root, "dist", file), { conditions: ["node"] });
+    const reached = walkModules(join(dist, file), { conditions: ["node"] });
     expect(reached.some(({ kind }) => kind === "builtin")).toBe(true);
   });
 

@@ -6,31 +6,28 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { walkModules } from "./module-graph.js";
 import { BUDGETS } from "./size-budgets.js";
-import { root } from "./source-files.js";
+import { dist } from "./source-files.js";
 
 const filesImported = (entry: string): string[] =>
-  walkModules(join(root, "dist", entry), { conditions: ["node"], staticOnly: true })
+  walkModules(join(dist, entry), { conditions: ["node"], staticOnly: true })
     .filter(({ kind }) => kind === "file")
     .map(({ id }) => id);
 
 /** The text does not show which calls of `require` run at load time. */
 function filesRequired(entry: string): string[] {
-  const script = `require("./dist/${entry}"); process.stdout.write(JSON.stringify(Object.keys(require.cache)))`;
-  return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
+  const script = `require("./${entry}"); process.stdout.write(JSON.stringify(Object.keys(require.cache)))`;
+  return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: dist, encoding: "utf8" }));
 }
 
-it.each(["index.js", "index.cjs"])(
-  "packages/toolport/dist/%s loads neither the registry nor lists of parameters",
-  (entry) => {
-    const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
-    const maps = loaded.map((file) => `${file}.map`).filter((map) => existsSync(map));
-    const sources = maps.flatMap((map) => JSON.parse(readFileSync(map, "utf8")).sources as string[]);
-    expect(sources.length).toBeGreaterThan(100);
-    expect(sources.filter((source) => /src\/(?:registry\/|schema\/parameters)/.test(source))).toEqual([]);
-  },
-);
+it.each(["index.js", "index.cjs"])("dist/%s loads neither the registry nor lists of parameters", (entry) => {
+  const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
+  const maps = loaded.map((file) => `${file}.map`).filter((map) => existsSync(map));
+  const sources = maps.flatMap((map) => JSON.parse(readFileSync(map, "utf8")).sources as string[]);
+  expect(sources.length).toBeGreaterThan(100);
+  expect(sources.filter((source) => /(?:registry\/src\/|schemas\/src\/parameters)/.test(source))).toEqual([]);
+});
 
-describe.each(BUDGETS)("packages/toolport/dist/%s", (entry, files, kilobytes, packedKilobytes) => {
+describe.each(BUDGETS)("dist/%s", (entry, files, kilobytes, packedKilobytes) => {
   const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
 
   it(`loads at most ${files} files, and none of a package`, () => {

@@ -7,6 +7,24 @@ import { fileURLToPath } from "node:url";
 /** The repository's root directory, without a slash at its end. */
 export const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/[\\/]$/, "");
 
+/** The published package. */
+export const published = join(root, "packages/toolport");
+/** What `npm run build` writes. */
+export const dist = join(published, "dist");
+
+/** Where a source is: `core/execution/attempt.ts` is `packages/core/src/execution/attempt.ts`. */
+export const sourcePath = (file: string): string => join(root, "packages", file.replace("/", "/src/"));
+
+/** All sources of the packages, without tests, under their short names. */
+export function sourceFiles(ending = ".ts"): string[] {
+  return readdirSync(join(root, "packages"))
+    .sort()
+    .flatMap((name) =>
+      filesBelow(join(root, "packages", name, "src"), ending).map((file) => `${name}/${file}`),
+    )
+    .filter((file) => !/\.test\.tsx?$/.test(file));
+}
+
 /** Files below `directory` whose name ends with `ending`, relative to it, with forward slashes. */
 export function filesBelow(directory: string, ending: string): string[] {
   if (!existsSync(directory)) return [];
