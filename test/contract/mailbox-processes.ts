@@ -2,10 +2,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Mailbox } from "../../packages/gateway/src/replicas/mailbox.js";
 import type { Store } from "../../packages/stores/src/store.js";
-import { storeSource } from "../support/shared-store.js";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 import { KEY } from "./server-stores.js";
 
@@ -24,8 +25,7 @@ export interface SharedPlace {
 
 /** Adds the tests. `open` is called once per test; `close` after it. */
 export function testMailboxProcesses(open: () => Promise<SharedPlace & { close(): Promise<void> }>): void {
-  const source = storeSource({ also: ["serve/replicas", "state/stores/sqlite"] });
-  afterAll(source.remove);
+  const source = useServer(() => transpileEverything({ useBuild: false }));
 
   const start = async (shared: SharedPlace, replica: string) => {
     const args = [WORKER, source.folder, shared.kind, shared.place, shared.namespace, replica];

@@ -1,8 +1,9 @@
 /** The suite of every store on a database server: the store contract, common faults, and many processes. */
 import type { Store } from "toolport";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 import { openSockets, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
-import { countTogether, runWorker, storeSource, troubleOf } from "../support/shared-store.js";
+import { countTogether, runWorker, storesWithoutDrivers, troubleOf } from "../support/shared-store.js";
 import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 import type { DatabaseService, ServerStore } from "./server-stores.js";
@@ -191,8 +192,7 @@ export function testServerFaults<Service extends DatabaseService>(server: StoreS
   });
 
   describe("in other processes", () => {
-    const source = storeSource();
-    afterAll(source.remove);
+    const source = useServer(() => transpileEverything({ useBuild: false }));
 
     test(`loses none of ${TOTAL} updates of one record by eight processes`, {
       timeout: 300_000,
@@ -215,7 +215,7 @@ export function testServerFaults<Service extends DatabaseService>(server: StoreS
 /** Opens the store where its driver is not installed. Needs no server. */
 export function testMissingPackage({ kind, packageName }: Pick<ServerStore, "kind" | "packageName">): void {
   test("the error names the package to install", async () => {
-    const apart = storeSource({ withPackages: false });
+    const apart = await storesWithoutDrivers();
     try {
       const output = await runWorker([apart.folder, kind, `${kind}://127.0.0.1:1/0`, "x", "fails"]);
       expect(JSON.parse(output)).toMatchObject({
@@ -223,7 +223,7 @@ export function testMissingPackage({ kind, packageName }: Pick<ServerStore, "kin
         message: expect.stringContaining(`npm install ${packageName}`),
       });
     } finally {
-      apart.remove();
+      apart[Symbol.dispose]();
     }
   });
 }

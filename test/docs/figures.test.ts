@@ -12,7 +12,7 @@ const linesBelow = (folder: string) =>
   filesBelow(join(root, folder), ".ts")
     .filter((file) => !file.endsWith(".test.ts"))
     .reduce((sum, file) => sum + countLines(read(`${folder}/${file}`)), 0);
-const manifest = JSON.parse(read("package.json"));
+const manifest = JSON.parse(read("packages/toolport/package.json"));
 
 const EXACT: readonly [string, RegExp, number][] = [
   ["docs/decisions/command-line-parser.md", /`toolport` has (\d+) commands/, COMMANDS.filter(isShown).length],

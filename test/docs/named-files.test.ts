@@ -8,7 +8,7 @@ const PAGES = /^(docs\/.*|bench\/README|test\/faults\/README|README|CONTRIBUTING
 /** Pages about the repository itself: a file name without a folder is a name of ours there. */
 const INTERNAL_PAGES =
   /^(docs\/decisions\/.*|docs\/(architecture|performance)|bench\/README|CONTRIBUTING|REVIEW)\.md$/;
-const PATH = /(?<![\w./~-])(?:src|test|scripts|bench|examples)\/[\w./-]*\w/g;
+const PATH = /(?<![\w./~-])(?:packages|src|test|scripts|bench|examples)\/[\w./-]*\w/g;
 const FILE_NAME = /^[\w-]+(\.[\w-]+)*\.(ts|mts|mjs|cjs)$/;
 /** Files of the reader. */
 const OF_THE_READER = new Set(["src/tools.ts"]);

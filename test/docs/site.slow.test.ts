@@ -109,7 +109,7 @@ describe("links", () => {
     const titles = menu.map(({ text }) => text);
     expect(titles).toEqual(expect.arrayContaining(["Guides", "Decisions", "Examples", "API reference"]));
     expect(titles, "a guide is missing in docs/README.md").not.toContain("Other guides");
-    const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const { exports } = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8"));
     expect(menu.find(({ text }) => text === "API reference")?.children?.map(({ text }) => text)).toEqual([
       "Overview",
       ...Object.keys(exports)

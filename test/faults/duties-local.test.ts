@@ -11,7 +11,7 @@ import { type CommandLineBench, createCommandLineBench } from "../support/comman
 import { sendRaw } from "../support/raw-request.js";
 import { hasTerminal, openTerminal } from "../support/terminal.js";
 import { waitFor } from "../support/wait-for.js";
-import { filesBelow, root } from "../tree/source-files.js";
+import { sourceFiles, sourcePath } from "../tree/source-files.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 
@@ -32,7 +32,7 @@ const SHELL_FREE = ["spawn", "execFile", "type ChildProcess"];
 const SHELL = /\bshell:\s*(?:true|["'`])|["'`](?:\/bin\/)?(?:sh|bash|cmd|cmd\.exe|powershell)["'`],\s*\[/;
 
 faultCase("S2", "no line of the source passes anything to a shell", async () => {
-  const sources = filesBelow(join(root, "src"), ".ts").filter((file) => !file.endsWith(".test.ts"));
+  const sources = sourceFiles();
   expect(sources.length).toBeGreaterThan(300);
   const starters = sources.filter((file) => readSource(file).includes("child_process"));
   expect(starters.length).toBeGreaterThan(3);
@@ -50,10 +50,10 @@ faultCase("S2", "no line of the source passes anything to a shell", async () => 
   expect(found).toEqual([]);
   // It writes lines for cmd.exe, which alone can run a batch file; its unit test has the table of lines.
   const crossSpawners = sources.filter((file) => readSource(file).includes('"cross-spawn"'));
-  expect(crossSpawners).toEqual(["transports/stdio/spawn-on-windows.ts"]);
+  expect(crossSpawners).toEqual(["core/transports/stdio/spawn-on-windows.ts"]);
 });
 
-const readSource = (file: string): string => readFileSync(join(root, "src", file), "utf8");
+const readSource = (file: string): string => readFileSync(sourcePath(file), "utf8");
 
 faultCase(
   "S2",

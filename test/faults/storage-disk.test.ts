@@ -13,10 +13,10 @@ import {
 import { join } from "node:path";
 import type { StateError } from "toolport";
 import { sqliteStore } from "toolport/sqlite";
-import { afterAll, beforeAll, expect } from "vitest";
+import { beforeAll, expect } from "vitest";
 import { LEAN_SERVER } from "../fixtures/stdio-peer.js";
 import { findProgram } from "../support/local-service.js";
-import { createStateHosts } from "../support/state-host.js";
+import { useStateHosts } from "../support/state-host.js";
 import { bound, faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import {
@@ -30,10 +30,9 @@ import {
 const OTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
 const echo = { command: process.execPath, args: [LEAN_SERVER] };
-const hosts = createStateHosts();
+const hosts = useStateHosts();
 
 beforeAll(warmUpStorage);
-afterAll(hosts.remove);
 
 const pathOf = (harness: FaultHarness): string => join(harness.folder, "state.db");
 

@@ -2,16 +2,15 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sqliteStore } from "toolport/sqlite";
-import { afterAll, expect } from "vitest";
-import { createStateHosts } from "../support/state-host.js";
+import { expect } from "vitest";
+import { useStateHosts } from "../support/state-host.js";
 import { expectIntegrity, runKillRound } from "../support/store-kill-round.js";
 import { AS_WRITTEN, faultCase } from "./fault-case.js";
 
 const ROUNDS = AS_WRITTEN ? 200 : 8;
 const UPDATES = AS_WRITTEN ? 10_000 : 400;
 
-const hosts = createStateHosts();
-afterAll(hosts.remove);
+const hosts = useStateHosts();
 
 faultCase(
   "D04",

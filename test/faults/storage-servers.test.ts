@@ -1,8 +1,10 @@
 /** Faults of a database server behind a store: down, dying, slow, failing over, refusing; and many processes writing one row. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { countTogether, storeSource } from "../support/shared-store.js";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
+import { countTogether } from "../support/shared-store.js";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 import { AS_WRITTEN, faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
@@ -33,9 +35,8 @@ async function openProxy(
   return Object.assign(proxy, { url: service.url.replace(`:${service.port}`, `:${proxy.port}`) });
 }
 
-const source = storeSource();
+const source = useServer(() => transpileEverything({ useBuild: false }));
 beforeAll(warmUpStorage);
-afterAll(source.remove);
 
 describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   const { name, openStore } = kind;

@@ -1,6 +1,6 @@
 /** Keys of a SQLite store: a wrong one, a new one, none; nothing is erased. */
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import type { StateError } from "toolport";
 import { createStoreKey, sqliteStore } from "toolport/sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { SqliteDriver } from "../../packages/stores/src/sqlite/open-database.js";
-import { transpileSource } from "../fixtures/transpiled-source.js";
 import { failure } from "../support/failure.js";
+import { storesWithoutDrivers } from "../support/shared-store.js";
 import { waitFor } from "../support/wait-for.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
@@ -120,18 +120,8 @@ test("an invalid key is reported on first use, and not shown", async () => {
 });
 
 test("without SQLite the error names the package to install", async () => {
-  const source = transpileSource([
-    "state",
-    "state/stores",
-    "state/stores/sqlite",
-    "config",
-    "errors",
-    "util",
-  ]);
-  // Outside the repository, where no package is found.
-  cpSync(source.folder, join(folder, "source"), { recursive: true });
-  source.remove();
-  const entryPoint = pathToFileURL(join(folder, "source/state/stores/sqlite/index.js")).href;
+  using apart = await storesWithoutDrivers();
+  const entryPoint = pathToFileURL(join(apart.folder, "stores/sqlite/index.js")).href;
   const script = `
     const { sqliteStore } = await import(${JSON.stringify(entryPoint)});
     const store = sqliteStore(${JSON.stringify(path)});

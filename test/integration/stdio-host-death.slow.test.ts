@@ -3,9 +3,10 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 import { isAlive, LEAN_SERVER, pidFolder } from "../fixtures/stdio-peer.js";
-import { transpileSource } from "../fixtures/transpiled-source.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/stdio-host.mjs", import.meta.url));
@@ -18,15 +19,10 @@ interface Report {
   newListeners: number;
 }
 
-let source: ReturnType<typeof transpileSource>;
 let scratch: ReturnType<typeof pidFolder>;
 let host: ChildProcess | undefined;
 
-beforeAll(() => {
-  source = transpileSource(["transports", "transports/stdio", "errors", "util", "config"]);
-});
-
-afterAll(() => source.remove());
+const source = useServer(() => transpileEverything({ useBuild: false }));
 
 beforeEach(() => {
   scratch = pidFolder();
@@ -125,7 +121,7 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
       "--input-type=module",
       "-e",
       script,
-      `${source.folder}/transports/stdio/server-process.js`,
+      `${source.folder}/core/transports/stdio/server-process.js`,
       ...stubborn(),
     ];
     host = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { root } from "../tree/source-files.js";
+import { dist, root } from "../tree/source-files.js";
 
 const run = promisify(execFile);
 
@@ -51,10 +51,10 @@ describe.each(PROGRAMS)("%s", (_name, args, message, source) => {
 
   it("names the lines of the sources with --enable-source-maps", async () => {
     const output = await readThroughPipe(["--enable-source-maps", ...args]);
-    const [, file = "", line] = new RegExp(`/src/(\\S*${source}):(\\d+)`).exec(output) ?? [];
+    const [, file = "", line] = new RegExp(`/packages/(\\S*${source}):(\\d+)`).exec(output) ?? [];
     expect(file).toContain(source);
     // The line that creates the error, not any line of the file.
-    expect(readFileSync(join(root, "src", file), "utf8").split("\n")[Number(line) - 1]).toMatch(
+    expect(readFileSync(join(root, "packages", file), "utf8").split("\n")[Number(line) - 1]).toMatch(
       /new \w+Error/,
     );
     expect(output.length).toBeLessThan(LONGEST_OUTPUT);
@@ -62,12 +62,12 @@ describe.each(PROGRAMS)("%s", (_name, args, message, source) => {
 });
 
 it("every built module has line breaks", () => {
-  const modules = readdirSync(join(root, "dist"), { recursive: true, encoding: "utf8" }).filter(
+  const modules = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter(
     // The page of the console is for browsers.
     (name) => /\.c?js$/.test(name) && !name.startsWith(join("console", "page")),
   );
   const long = modules.filter((name) =>
-    readFileSync(join(root, "dist", name), "utf8")
+    readFileSync(join(dist, name), "utf8")
       .split("\n")
       // A list of names throws nothing, so it is never part of the output of an error.
       .some((line) => line.length > LONGEST_LINE && !line.startsWith("export {")),

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { type Store, ToolportError } from "toolport";
 import { expect } from "vitest";
-import { transpileSource } from "../fixtures/transpiled-source.js";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/hosts/store-worker.mjs", import.meta.url));
 
@@ -29,23 +29,13 @@ export async function troubleOf(call: Promise<unknown>, password: string): Promi
   return error;
 }
 
-/** The source as JavaScript, inside the repository, or outside so that no package is found. */
-export function storeSource({ withPackages = true, also = [] as readonly string[] } = {}) {
-  const source = transpileSource([
-    ...also,
-    "util",
-    "config",
-    "errors",
-    "state",
-    "state/stores",
-    "state/stores/redis",
-    "state/stores/postgres",
-  ]);
-  if (withPackages) return source;
+/** The stores as JavaScript, outside the repository, where no driver is found. */
+export async function storesWithoutDrivers(): Promise<{ folder: string } & Disposable> {
+  using source = await transpileEverything({ useBuild: false });
   const folder = mkdtempSync(join(tmpdir(), "toolport-source-"));
-  cpSync(source.folder, folder, { recursive: true });
-  source.remove();
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  cpSync(join(source.folder, "stores"), join(folder, "stores"), { recursive: true });
+  cpSync(join(source.folder, "base"), join(folder, "node_modules/@toolport/base"), { recursive: true });
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Runs one process to its end and returns its output; rejects if it fails. */

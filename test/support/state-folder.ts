@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach } from "vitest";
-import { createStateHosts } from "./state-host.js";
+import { useStateHosts } from "./state-host.js";
 
 export interface StateFolder {
-  readonly hosts: ReturnType<typeof createStateHosts>;
+  readonly hosts: ReturnType<typeof useStateHosts>;
   /** Empty at the start of each test. */
   readonly folder: string;
   /** Path of this test's store. */
@@ -15,14 +15,13 @@ export interface StateFolder {
 
 /** Creates a folder before each test, and removes all of them at the end. */
 export function useStateFolder(fileName: string): StateFolder {
-  const hosts = createStateHosts();
+  const hosts = useStateHosts();
   const folders: string[] = [];
   const current = () => folders.at(-1) ?? "";
   beforeEach(() => {
     folders.push(mkdtempSync(join(tmpdir(), "toolport-state-")));
   });
   afterAll(() => {
-    hosts.remove();
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
   return {

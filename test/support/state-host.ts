@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { transpileSource } from "../fixtures/transpiled-source.js";
+import { transpileEverything } from "../fixtures/oauth-worker-source.js";
+import { useServer } from "./use-server.js";
 
 const script = fileURLToPath(new URL("../fixtures/hosts/state-sqlite-host.mjs", import.meta.url));
 
@@ -19,17 +20,15 @@ export interface StateHost {
   kill(): Promise<void>;
 }
 
-/** Transpiles the stores; `start` runs one host, with `prefix` in front of its command line. */
-export function createStateHosts() {
-  const stores = ["file", "sqlite"].map((name) => `state/stores/${name}`);
-  const source = transpileSource(["state", "state/stores", ...stores, "config", "errors", "util"]);
-  const folder = pathToFileURL(`${source.folder}/`).href;
+/** Transpiles the sources before the tests; `start` runs one host, with `prefix` in front of its command line. */
+export function useStateHosts() {
+  const source = useServer(() => transpileEverything({ useBuild: false }));
   return {
     start: (args: readonly string[], prefix: readonly string[] = []): StateHost => {
+      const folder = pathToFileURL(`${source.folder}/`).href;
       const [command, ...words] = [...prefix, process.execPath, script, folder, ...args];
       return watchHost(spawn(command!, words, { stdio: ["ignore", "pipe", "pipe"] }));
     },
-    remove: source.remove,
   };
 }
 

@@ -3,7 +3,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { type StoreWarning, sqliteStore } from "toolport/sqlite";
 import { expect } from "vitest";
 import type { Store } from "../../packages/stores/src/store.js";
-import type { createStateHosts, StateHost } from "./state-host.js";
+import type { StateHost, useStateHosts } from "./state-host.js";
 
 /** SQLite finds no damage in the file. */
 export function expectIntegrity(path: string): void {
@@ -33,7 +33,7 @@ export const SQLITE: KilledStore = { open: sqliteStore, expectIntegrity, writers
 
 /** Returns how many commits were reported. */
 export async function runKillRound(
-  hosts: Pick<ReturnType<typeof createStateHosts>, "start">,
+  hosts: Pick<ReturnType<typeof useStateHosts>, "start">,
   path: string,
   round: number,
   kind = SQLITE,

@@ -97,8 +97,8 @@ test("every way to reach deferred tools works with ai 7", async () => {
   const folder = mkdtempSync(join(dirname(dirname(ai)), "run-"));
   try {
     const home = join(folder, "node_modules/toolport");
-    cpSync(join(root, "dist"), join(home, "dist"), { recursive: true });
-    cpSync(join(root, "package.json"), join(home, "package.json"));
+    cpSync(join(root, "packages/toolport/dist"), join(home, "dist"), { recursive: true });
+    cpSync(join(root, "packages/toolport/package.json"), join(home, "package.json"));
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const program = "runtimes/ai-sdk-deferred.mjs";
     cpSync(join(root, "test", program), join(folder, program));
