@@ -3,10 +3,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { walkModules } from "./module-graph.js";
-import { BUDGETS } from "./size-budgets.js";
-import { dist } from "./source-files.js";
+import { BUDGETS, WORKER_BUDGET } from "./size-budgets.js";
+import { dist, root } from "./source-files.js";
 
 const filesImported = (entry: string): string[] =>
   walkModules(join(dist, entry), { conditions: ["node"], staticOnly: true })
@@ -41,4 +42,42 @@ describe.each(BUDGETS)("dist/%s", (entry, files, kilobytes, packedKilobytes) => 
     const packed = gzipSync(Buffer.concat(loaded.map((file) => readFileSync(file)))).length;
     expect(packed / 1024).toBeLessThanOrEqual(packedKilobytes);
   });
+});
+
+const WORKER = `import { createToolport } from "toolport";
+export default {
+  async fetch(request, env) {
+    const toolport = createToolport({ mcpServers: JSON.parse(env.SERVERS) });
+    return Response.json(await toolport.callTool("files__read", {}));
+  },
+};`;
+
+it(`a Worker in one file has at most ${WORKER_BUDGET.kilobytes} KB, ${WORKER_BUDGET.packedKilobytes} KB packed`, async () => {
+  const name = "\0worker";
+  const build = await rolldown({
+    input: name,
+    cwd: root,
+    platform: "neutral",
+    resolve: {
+      // Those of wrangler.
+      conditionNames: ["workerd", "worker", "browser", "import", "default"],
+      mainFields: ["browser", "module", "main"],
+      alias: { toolport: join(dist, "index.js") },
+    },
+    external: /^(?:node|cloudflare):/,
+    logLevel: "silent",
+    plugins: [
+      {
+        name: "worker",
+        resolveId: (id) => (id === name ? id : null),
+        load: (id) => (id === name ? WORKER : null),
+      },
+    ],
+  });
+  const { output } = await build.generate({ format: "esm", codeSplitting: false, minify: true });
+  await build.close();
+  expect(output).toHaveLength(1);
+  expect(output[0].code).toContain("export");
+  expect(output[0].code.length / 1024).toBeLessThanOrEqual(WORKER_BUDGET.kilobytes);
+  expect(gzipSync(output[0].code).length / 1024).toBeLessThanOrEqual(WORKER_BUDGET.packedKilobytes);
 });

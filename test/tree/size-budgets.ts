@@ -9,3 +9,9 @@ export const BUDGETS = [
   ["index.cjs", 4, 495, 141],
   ["cli/main.js", 4, 63, 21],
 ] as const;
+
+/**
+ * A Worker that calls a tool, bundled to one minified file as `wrangler deploy --minify` does it: maximum kilobytes, and compressed. Two
+ * thirds are packages of others.
+ */
+export const WORKER_BUDGET = { kilobytes: 1_150, packedKilobytes: 360 };
