@@ -94,10 +94,10 @@ export async function offeredTools(
 export type DeferredTools = (typeof DEFERRED_TOOLS)[number];
 
 /** The search for deferred tools, which a model then calls by their names. */
-export const searchDefinition = (servers: readonly string[]) =>
+export const searchDefinition = (servers: readonly string[]): SearchDefinition =>
   deferredTools(servers, "then call what you find by its name")[0];
 
-export type SearchDefinition = ReturnType<typeof searchDefinition>;
+export type SearchDefinition = ReturnType<typeof deferredTools>[0];
 
 const DEFERRED_TOOLS = ["native", "client", "own"] as const;
 

@@ -9,7 +9,7 @@ import type {
   SamplingRequest,
   ToolportOptions,
 } from "@toolport/core";
-import { completeForm } from "@toolport/core/internal";
+import { completeForm, type Root } from "@toolport/core/internal";
 import { BadRequest, fieldsOf, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 
@@ -33,8 +33,6 @@ export interface ConsoleAnswers {
  * ```
  */
 export const createConsoleAnswers = (): ConsoleAnswers => new ServerQuestions();
-
-type Root = Extract<ToolportOptions["roots"], readonly unknown[]>[number];
 
 type Asked =
   | { readonly kind: "elicitation"; readonly request: ElicitationRequest }

@@ -29,6 +29,7 @@ export { isModernVersion, versionsOf } from "./protocol/era.js";
 export { readParamHeaders } from "./protocol/param-headers.js";
 export { DeadlineClock } from "./protocol/pending-request.js";
 export { completeForm } from "./protocol/server-requests/elicitation.js";
+export type { Root } from "./protocol/server-requests/sampling-and-roots.js";
 export { type SessionHooks, withoutProgressToken } from "./protocol/session-hooks.js";
 export { createHttpClient, systemFetch } from "./transports/create-transport.js";
 export { checkLoginPage } from "./transports/http/credentials/checked-provider.js";

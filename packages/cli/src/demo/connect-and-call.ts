@@ -35,7 +35,7 @@ export async function connectAll(
 }
 
 /** Servers that are still connecting have no report. */
-function rowsOf({ servers }: ToolportSnapshot, reports: Readonly<Record<string, ServerReport>>) {
+function rowsOf({ servers }: ToolportSnapshot, reports: Readonly<Record<string, ServerReport>>): ServerRow[] {
   return Object.values(servers).map(({ name, transport, era, protocolVersion, state, toolCount }) => ({
     server: name,
     transport,
@@ -48,7 +48,14 @@ function rowsOf({ servers }: ToolportSnapshot, reports: Readonly<Record<string, 
   }));
 }
 
-export type ServerRow = ReturnType<typeof rowsOf>[number];
+type ServerView = ToolportSnapshot["servers"][string];
+
+export interface ServerRow extends Pick<ServerView, "transport" | "era" | "protocolVersion" | "state"> {
+  readonly server: string;
+  readonly tools: ServerView["toolCount"];
+  readonly ms: number | undefined;
+  readonly error: ReturnType<typeof failureOf>;
+}
 
 function failureOf(error: ServerReport["error"]) {
   if (error === undefined) return undefined;
