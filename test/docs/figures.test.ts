@@ -28,7 +28,11 @@ const NEARLY: readonly [string, RegExp, number][] = [
     countLines(read("packages/core/src/transports/http/event-frames.ts")),
   ],
   ["docs/decisions/json-file-store.md", /(\d+) lines, no dependency/, linesBelow("packages/stores/src/file")],
-  ["docs/decisions/oauth.md", /([\d,]+) lines in `src\/auth\/`/, linesBelow("packages/core/src/auth")],
+  [
+    "docs/decisions/oauth.md",
+    /([\d,]+) lines in `packages\/core\/src\/auth\/`/,
+    linesBelow("packages/core/src/auth"),
+  ],
 ];
 
 function isShown({ name }: { name: string }): boolean {

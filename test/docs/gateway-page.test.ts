@@ -72,7 +72,9 @@ describe("files for the deployment", () => {
   });
 
   it("the version in the container is that of the package", () => {
-    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    const { version } = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8")) as {
+      version: string;
+    };
     expect(deploy("Containerfile")).toContain(`toolport@${version} `);
   });
 

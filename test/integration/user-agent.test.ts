@@ -9,7 +9,9 @@ import { startScriptedServer } from "../fixtures/servers/http-scripted.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { startHostileServer } from "../support/oauth-hostile-server.js";
 
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+const { version } = JSON.parse(
+  readFileSync(new URL("../../packages/toolport/package.json", import.meta.url), "utf8"),
+) as {
   version: string;
 };
 const OWN = `toolport/${version}`;

@@ -62,8 +62,29 @@ describe("imports of the packages", () => {
     },
   );
 
-  it("use no cast that hides a type of another package", () => {
-    expect(sources.filter((file) => /\bas unknown as\b/.test(textOf(file)))).toEqual([]);
+  it("of other people's packages are what the published package installs, in the same versions", () => {
+    const manifests = packages.map((name) => jsonOf(`packages/${name}/package.json`));
+    for (const kind of ["dependencies", "peerDependencies"]) {
+      const parts = manifests.slice(0, -1).map((manifest) => Object.entries<string>(manifest[kind] ?? {}));
+      const foreign = parts.flat().filter(([name]) => !name.startsWith("@toolport/"));
+      const published = Object.entries(manifests.at(-1)[kind]);
+      expect([...new Set(foreign.map(String))].sort(), kind).toEqual(published.map(String).sort());
+    }
+  });
+
+  it("hide no type of another package behind a cast", () => {
+    const casts = sources.flatMap((file) => {
+      const text = textOf(file);
+      const names = new Set(
+        [...text.matchAll(/\{([^{}]*)\}\s*from\s*"@toolport\//g)].flatMap(
+          ([, list = ""]) => list.match(/\w+/g) ?? [],
+        ),
+      );
+      return [...text.matchAll(/\bas unknown as (?:readonly )?(\w+)/g)]
+        .filter(([, name = ""]) => names.has(name))
+        .map(([cast]) => `${file}: ${cast}`);
+    });
+    expect(casts).toEqual([]);
   });
 
   it("follow the order that docs/architecture.md shows", () => {

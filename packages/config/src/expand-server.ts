@@ -117,14 +117,14 @@ function surroundingsOf({ dialect, options, askInput, readFile }: WrittenServer)
 
 function parseEntry(
   name: string,
-  entry: Record<string, unknown>,
+  entry: unknown,
   options: { extraKeys: readonly string[] | undefined; report: (path: ConfigPath, message: string) => void },
 ): CheckedServer["good"] {
   const paths: ConfigPath[] = [];
   const locate = (path: ConfigPath) => void paths.push(path.slice(1));
   try {
     const config = parseServerEntry(name, entry, { extraKeys: options.extraKeys, locate });
-    return { entry: entry as unknown as ServerEntry, config };
+    return { entry: entry as ServerEntry, config };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const [index, { message }] of error.issues.entries()) options.report(paths[index] ?? [], message);

@@ -382,5 +382,6 @@ function toEntry(entry: unknown): ServerEntry {
   const isOwn = ([key, value]: [string, unknown]) => ENTRY_KEYS.includes(key) && value !== undefined;
   const own = Object.fromEntries(Object.entries(entry).filter(isOwn));
   // Node's "overlapped" equals "pipe" except on Windows, where it opens the pipe differently.
-  return (own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own) as unknown as ServerEntry;
+  const cleaned: unknown = own["stderr"] === "overlapped" ? { ...own, stderr: "pipe" } : own;
+  return cleaned as ServerEntry;
 }

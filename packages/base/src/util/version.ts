@@ -1,6 +1,6 @@
 /** Name and version of this package, and the state that all of its copies in a process share. */
 
-/** Equal to the version in package.json; a test compares them. */
+/** Equal to the version of the published package; a test compares them. */
 export const VERSION = "0.2.0";
 
 /** How Toolport identifies itself to servers. */

@@ -146,11 +146,7 @@ async function runDecided(
     hooks,
     admitFallback: (call) => decideFallback(context, call, decided.isApproved),
   });
-  return (await withClientNames(
-    context,
-    result.server,
-    result as unknown as Fields,
-  )) as unknown as ToolResult;
+  return { ...result, ...(await withClientNames(context, result.server, { ...result })) };
 }
 
 const refusal = (what: string, server: string): ToolCallError =>
