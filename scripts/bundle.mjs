@@ -123,8 +123,8 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
     preserveEntrySignatures: recursive ? "strict" : "allow-extension",
     transform: { define },
     treeshake: { moduleSideEffects: false },
-    // Each row of a command imports the file of that command, which other commands may import as well.
-    checks: { ineffectiveDynamicImport: false },
+    // Each row of a command imports the file of that command, which other commands may import as well. How long plugins take is no news.
+    checks: { ineffectiveDynamicImport: false, pluginTimings: false },
     // No comment with the source file above every module: source maps contain it.
     experimental: { attachDebugInfo: "none" },
     plugins: [withoutUsing, rowsOfCommands],
