@@ -7,10 +7,15 @@ import type {
   ResumeOptions,
   SuspendCallOptions,
   Suspended,
+  Toolport,
   ToolResult,
   ToolsOptions,
 } from "@toolport/core";
 import type { CodeExecutor } from "./code-executor.js";
+
+/** What code mode uses of a Toolport. Without `resume`, no program can wait for a person. */
+export type CodeTools = Pick<Toolport, "tools" | "searchTools" | "callTool"> &
+  Partial<Pick<Toolport, "resume">>;
 
 /** What one program may use. */
 export interface CodeLimits {

@@ -10,10 +10,17 @@ import {
   type ToolSpanFacts,
   VERSION,
 } from "@toolport/base";
-import type { ResumeInput, ResumeOptions, Toolport, ToolsOptions } from "@toolport/core";
+import type { ResumeInput, ResumeOptions, ToolsOptions } from "@toolport/core";
 import { givePort, portOf } from "@toolport/core/internal";
 import type { CodeExecutor } from "./code-executor.js";
-import type { CodeLimits, CodeMode, CodeModeOptions, CodeOutcome, ExecuteOptions } from "./code-mode.js";
+import type {
+  CodeLimits,
+  CodeMode,
+  CodeModeOptions,
+  CodeOutcome,
+  CodeTools,
+  ExecuteOptions,
+} from "./code-mode.js";
 import { createToolSource, EXECUTE_NAME } from "./model-tools.js";
 import { createProgramApi, type ProgramApi } from "./program-api.js";
 import {
@@ -55,7 +62,7 @@ const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
  * console.log(out.value ?? out.error?.message);
  * ```
  */
-export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}): CodeMode {
+export function createCodeMode(toolport: CodeTools, options: CodeModeOptions = {}): CodeMode {
   const { only, except, filter, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
   const { discovery = "search", declareTokens = DECLARE_TOKENS } = options;
   const limits = readLimits(options.limits, DEFAULT_LIMITS);

@@ -165,19 +165,24 @@ async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
 }
 
 /** What programs use of a Toolport, as the client may use it. */
-function toolportOf(context: RequestContext, answer: AskClient | undefined): Toolport {
+function toolportOf(context: RequestContext, answer: AskClient | undefined) {
   const { port } = context.user;
   const limits = new ProgramLimits(context.parts.users, context.user);
-  const toolport: Pick<Toolport, "tools" | "searchTools"> & { callTool: unknown } = {
+  const callTool = (
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { signal }: { signal: AbortSignal },
+  ) => callInnerTool(context, { name, args, signal, answer, limits });
+  const toolport: Pick<Toolport, "tools" | "searchTools" | "callTool"> = {
     tools: (options) => toolsOf(context, options),
     async searchTools(query, { limit = 10, ...wait } = {}) {
       await port.need("tools", wait);
       return (await port.catalog.search(query, limit)).map(({ tool }) => tool);
     },
-    callTool: (name: string, args: Readonly<Record<string, unknown>>, { signal }: { signal: AbortSignal }) =>
-      callInnerTool(context, { name, args, signal, answer, limits }),
+    // Programs use one of its forms.
+    callTool: callTool as Toolport["callTool"],
   };
-  return givePort(toolport as unknown as Toolport, {
+  return givePort(toolport, {
     get artifacts() {
       return port.artifacts;
     },

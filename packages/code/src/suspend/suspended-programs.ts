@@ -37,7 +37,7 @@ import {
   type VersionedRecord,
 } from "@toolport/stores";
 import type { CodeExecutor } from "../code-executor.js";
-import type { CodeCall, CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
+import type { CodeCall, CodeOutcome, CodeSuspended, CodeTools, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";
 import {
   notOffered,
@@ -156,7 +156,7 @@ export class ProgramRecords extends TokenRecords<ProgramRecord> {
 
 /** The parts of a code mode that suspended programs need. */
 interface SuspendedProgramsParts {
-  readonly toolport: Toolport;
+  readonly toolport: CodeTools;
   readonly executor: CodeExecutor;
   readonly api: ProgramApi;
   run(
@@ -174,11 +174,15 @@ interface LiveProgram
 
 export class SuspendedPrograms {
   readonly #records: ProgramRecords;
+  readonly #resume: Toolport["resume"];
   readonly #forgetCalls: (keys: readonly string[]) => Promise<void>;
 
   constructor(readonly parts: SuspendedProgramsParts) {
     const state = portOf(parts.toolport)?.state;
-    if (state === undefined) throw notOffered("The object with the tools is not of createToolport");
+    const { resume } = parts.toolport;
+    if (state === undefined || resume === undefined)
+      throw notOffered("The object with the tools is not of createToolport");
+    this.#resume = resume;
     this.#records = new ProgramRecords(state);
     this.#forgetCalls = state.forgetCalls;
   }
@@ -279,10 +283,10 @@ export class SuspendedPrograms {
     try {
       const suspend = { ...suspendOptions(program, id), create: false };
       const earlier = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
-        if (isLost(error) && input.again === true) return toolport.resume(token, input, common);
+        if (isLost(error) && input.again === true) return this.#resume(token, input, common);
         throw error;
       });
-      const outcome = isSuspended(earlier) ? await toolport.resume(earlier.token, input, common) : earlier;
+      const outcome = isSuspended(earlier) ? await this.#resume(earlier.token, input, common) : earlier;
       return isSuspended(outcome) ? { suspended: outcome } : { result: async () => outcome };
     } catch (error) {
       if (!isOver(error) && !(isLost(error) && input.approve === false)) throw error;
