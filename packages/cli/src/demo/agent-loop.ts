@@ -3,7 +3,7 @@ import { createToolport, type Toolport } from "@toolport/core";
 import { type Model, runAgent } from "../agent.js";
 import { CALL_LIMIT } from "./connect-and-call.js";
 import type { DemoServers } from "./servers.js";
-import { check, type ShowProgress } from "./step-runner.js";
+import { check } from "./step-runner.js";
 
 const TASK = [
   "Count the days between 2026-01-01 and 2026-12-24",
@@ -16,11 +16,7 @@ const EXPECTED_FIGURES = ["357", "69.8"];
 const MAX_TURNS = 12;
 
 /** @param model undefined for the scripted model */
-export async function letAgentWork(
-  { mcpServers }: DemoServers,
-  model: Model | undefined,
-  show: ShowProgress,
-): Promise<string[]> {
+export async function letAgentWork({ mcpServers }: DemoServers, model: Model | undefined): Promise<string[]> {
   const { calendar, units, dictionary } = mcpServers;
   const called: string[] = [];
   await using toolport = createToolport({
@@ -39,10 +35,7 @@ export async function letAgentWork(
     `it is given ${offered.join(" and ")}, and this task:`,
     ...TASK.map((line) => `  ${line}`),
   ];
-  const report = (line: string) => {
-    details.push(line);
-    show(details);
-  };
+  const report = (line: string) => void details.push(line);
   if (model === undefined) await followScript({ toolport, called, report });
   else await followModel({ toolport, called, report }, model);
   return details;
