@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { sleep, ToolportError } from "@toolport/base";
 import { createToolport, type FallbackRequest, type Toolport } from "@toolport/core";
 import { chooseModel, type Model } from "../agent.js";
-import type { CommandContext, RunCommand } from "../command.js";
+import type { RunCommand } from "../command.js";
 import { letAgentWork } from "./agent-loop.js";
 import {
   callEach,
