@@ -2,7 +2,16 @@
 import type { Readable, Writable } from "node:stream";
 import { formatTable, type TableColumn } from "@toolport/base";
 import { CliError } from "./errors.js";
-import { type Colour, cell, choosePaint, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
+import {
+  type Colour,
+  cell,
+  choosePaint,
+  oneLine,
+  type Paint,
+  plainJson,
+  plainLine,
+  plainText,
+} from "./plain-text.js";
 
 export type CommandOutput = ReturnType<typeof createOutput>["output"];
 
@@ -28,6 +37,7 @@ interface PrintedList {
   readonly names: readonly string[];
   readonly titles: readonly (string | TableColumn)[];
   readonly rows: readonly (readonly unknown[])[];
+  /** What is said of an empty list. */
   readonly none: string;
 }
 
@@ -72,7 +82,7 @@ export function createOutput(
       ];
       output.printPainted(formatTable(head, rows.map(paintRow), columns));
     },
-    /** Prints a list in the form that the user wants: a document, one name on each line, or a table. `none`: what is said of an empty list. */
+    /** Prints a list in the form that the user wants: a document, one name on each line, or a table. */
     printList({ document, names, titles, rows, none }: PrintedList): void {
       if (form === "json") output.printJson(document);
       else if (form === "raw") for (const name of names) output.print(plainLine(name));
@@ -93,6 +103,18 @@ export function createOutput(
         );
       write(bytes);
     },
+    ...createMessages({ form, isQuiet, isVerbose }, paintStderr, { stderr, spinner }),
+  };
+  return { output, spinner };
+}
+
+/** What a command prints on stderr. */
+function createMessages(
+  { form, isQuiet, isVerbose }: { form: OutputForm; isQuiet: boolean; isVerbose: boolean },
+  paint: Paint,
+  { stderr, spinner }: Pick<Streams, "stderr"> & { spinner: ReturnType<typeof createSpinner> },
+) {
+  const messages = {
     /**
      * Prints messages that are not data on stderr, one array element per line. Line breaks inside a line are escaped.
      * Prints nothing with `--json` unless `--verbose` is given: stderr then contains errors only.
@@ -101,17 +123,17 @@ export function createOutput(
       if (form === "json" && !isVerbose) return;
       spinner.clear();
       const text = (typeof lines === "string" ? [lines] : lines).map(plainLine).join("\n");
-      stderr.write(`${colour === undefined ? text : paintStderr(colour, text)}\n`);
+      stderr.write(`${colour === undefined ? text : paint(colour, text)}\n`);
     },
     /** Like `info`, with the prefix `warning:`. Prints nothing with `--quiet`. */
     warn(lines: string | readonly string[]): void {
       const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
-      if (!isQuiet) output.info([`warning: ${first}`, ...rest], "yellow");
+      if (!isQuiet) messages.info([`warning: ${first}`, ...rest], "yellow");
     },
     /** Shows a spinner on a terminal while `run` works; it may change the text. */
     progress: spinner.run,
   };
-  return { output, spinner };
+  return messages;
 }
 
 function readForm(invocation: OutputOptions): OutputForm {

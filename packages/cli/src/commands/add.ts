@@ -311,7 +311,7 @@ export async function readFromRegistry(wanted: string, context: CommandContext):
   }
   return {
     name: context.words[0] ?? result.name,
-    entry: result.entry as unknown as Record<string, unknown>,
+    entry: { ...result.entry },
     shown: result.entry,
     needsConsent: true,
     warnings: result.warnings,
