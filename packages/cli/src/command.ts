@@ -1,12 +1,11 @@
 /** A command: its row in the table of `commands.ts`, its parsed command line, and what it works with when it runs. */
-import type { Readable, Writable } from "node:stream";
-import type { ConfigIssue, TableColumn } from "@toolport/base";
+import type { ConfigIssue } from "@toolport/base";
 import type { LoadedConfig } from "@toolport/config";
 import type { ConfigSource, WrittenServer } from "@toolport/config/internal";
 import type { CallToolOptions, ServerEntry, Toolport, ToolportOptions } from "@toolport/core";
 import type { Store } from "@toolport/stores";
+import type { CommandOutput, Streams } from "./command-output.js";
 import type { CliError } from "./errors.js";
-import type { Colour, Paint } from "./plain-text.js";
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -132,9 +131,6 @@ export function locationOptions({ text, texts }: OptionValues): string[] {
   ];
 }
 
-/** Output format of data. */
-export type OutputForm = "text" | "json" | "raw";
-
 /** Where a server comes from: a file and line, or the store. */
 export interface ServerOrigin {
   readonly file?: string;
@@ -216,54 +212,6 @@ export interface TypedServers {
   readonly entries: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Replaces the name in a suggested command by what the user typed. Values of headers and variables are left out. */
   commandFor(line: string): string;
-}
-
-/** Streams of the process. */
-export interface Streams {
-  readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-}
-
-/** A list in all forms of output. */
-export interface PrintedList {
-  readonly document: unknown;
-  readonly names: readonly string[];
-  readonly titles: readonly (string | TableColumn)[];
-  readonly rows: readonly (readonly unknown[])[];
-  /** What is said of an empty list. */
-  readonly none: string;
-}
-
-/** How a command prints. */
-export interface CommandOutput {
-  readonly form: OutputForm;
-  readonly isQuiet: boolean;
-  readonly isVerbose: boolean;
-  readonly paint: Paint;
-  /** Width of the terminal that shows stdout; undefined if it is none. */
-  readonly columns: number | undefined;
-  /** Prints data on stdout. Control characters are escaped, unless the form is raw and stdout is not a terminal. */
-  print(text: string): void;
-  /** Prints lines whose texts were escaped before they were coloured. */
-  printPainted(lines: readonly string[]): void;
-  /** Prints a table: escapes every cell to one line, with the first column in bold. */
-  printRows(titles: readonly (string | TableColumn)[], rows: readonly (readonly unknown[])[]): void;
-  /** Prints a list in the form that the user wants: a document, one name on each line, or a table. */
-  printList(list: PrintedList): void;
-  /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
-  printJson(value: unknown, options?: { isLine?: boolean }): undefined;
-  /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */
-  printBytes(bytes: Uint8Array): Promise<void>;
-  /**
-   * Prints messages that are not data on stderr, one array element per line. Line breaks inside a line are escaped.
-   * Prints nothing with `--json` unless `--verbose` is given: stderr then contains errors only.
-   */
-  info(lines: string | readonly string[], colour?: Colour): void;
-  /** Like `info`, with the prefix `warning:`. Prints nothing with `--quiet`. */
-  warn(lines: string | readonly string[]): void;
-  /** Shows a spinner on a terminal while `run` works; it may change the text. */
-  progress<Result>(text: string, run: (update: (text: string) => void) => Promise<Result>): Promise<Result>;
 }
 
 /** The parsed command line, and everything a command uses. */

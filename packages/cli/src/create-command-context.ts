@@ -1,19 +1,10 @@
 /** Creates the context of a command from its options and the streams of the process. */
 
-import { formatTable, type TableColumn } from "@toolport/base";
-import type {
-  CommandContext,
-  CommandOutput,
-  Invocation,
-  OpenedPort,
-  OpenedStore,
-  OpenPortOptions,
-  OutputForm,
-  Streams,
-} from "./command.js";
-import { CliError, type SignalSource, type SignalWatch } from "./errors.js";
+import type { CommandContext, Invocation, OpenedPort, OpenedStore, OpenPortOptions } from "./command.js";
+import { createOutput, type Streams } from "./command-output.js";
+import type { SignalSource, SignalWatch } from "./errors.js";
 import type { ServerLoader } from "./load-servers.js";
-import { cell, choosePaint, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
+import { plainLine } from "./plain-text.js";
 import { askOnTerminal, askYesNo, createSerialQueue } from "./questions.js";
 
 /** Arguments, environment and streams of the process. */
@@ -58,7 +49,7 @@ export function createCommandContext(
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true && output.form !== "json";
   const exits: (() => Promise<void> | void)[] = [];
   const askNow = async (question: string, options?: { isSecret?: boolean }) => {
-    spinner.pause();
+    spinner.pause(true);
     const terminal = { input: stdin, output: stderr, signal: watch.signal };
     const onInterrupt = () => watch.end("SIGINT");
     try {
@@ -66,7 +57,7 @@ export function createCommandContext(
         ? await askOnTerminal(plainLine(question), { ...terminal, onInterrupt }, options)
         : await shell.askOnTerminal(plainLine(question), options);
     } finally {
-      spinner.resume();
+      spinner.pause(false);
     }
   };
   // Several servers may ask at the same time. Show one question at a time.
@@ -121,7 +112,7 @@ export function createCommandContext(
   };
   shell?.onStart(context);
   const close = async () => {
-    spinner.pause();
+    spinner.pause(true);
     await runExits(exits, context);
   };
   return { context, close };
@@ -135,149 +126,4 @@ async function runExits(exits: (() => Promise<void> | void)[], context: CommandC
       context.info(`warning: ${error instanceof Error ? error.message : String(error)}`, "yellow");
     }
   }
-}
-
-/** What a command prints, in the form that its options ask for. */
-function createOutput(
-  invocation: Invocation,
-  { env, stdout, stderr }: ContextParts["line"],
-  isInShell: boolean,
-) {
-  const form = readForm(invocation);
-  const isQuiet = invocation.flag("quiet");
-  const isVerbose = invocation.flag("verbose");
-  const isPlain = invocation.flag("no-color") || form !== "text";
-  const canMoveCursor = stderr.isTTY === true && env["TERM"] !== "dumb";
-  const spinner = createSpinner(canMoveCursor && form !== "json" && !isQuiet ? stderr : undefined);
-  const paint = choosePaint(stdout, env, isPlain);
-  const paintStderr = choosePaint(stderr, env, isPlain);
-  const columns = stdout.isTTY === true ? stdout.columns || undefined : undefined;
-  const write = (text: string | Uint8Array) => {
-    spinner.clear();
-    stdout.write(text);
-  };
-  const output: CommandOutput = {
-    form,
-    isQuiet,
-    isVerbose,
-    paint,
-    columns,
-    print: (text) => write(`${form === "raw" && stdout.isTTY !== true ? text : plainText(text)}\n`),
-    printPainted: (lines) => write(lines.map((text) => `${text}\n`).join("")),
-    printRows(titles, rows) {
-      const toColumn = (title: string | TableColumn) => (typeof title === "string" ? { title } : title);
-      const head = titles.map(toColumn).map((column) => ({ ...column, title: paint("dim", column.title) }));
-      const paintRow = ([first, ...rest]: readonly unknown[]) => [
-        paint("bold", cell(first)),
-        ...rest.map(cell),
-      ];
-      output.printPainted(formatTable(head, rows.map(paintRow), columns));
-    },
-    printList({ document, names, titles, rows, none }) {
-      if (form === "json") output.printJson(document);
-      else if (form === "raw") for (const name of names) output.print(plainLine(name));
-      else if (rows.length === 0) output.info(none);
-      else output.printRows(titles, rows);
-    },
-    printJson(value, { isLine = isInShell } = {}) {
-      write(`${plainJson(value, isLine ? undefined : 2)}\n`);
-    },
-    async printBytes(bytes) {
-      if (stdout.isTTY === true)
-        throw new CliError(
-          "The result is binary data, which a terminal cannot show. Write it to a file",
-          `toolport ${invocation.command.name} … --output raw > file`,
-          { code: "BINARY_OUTPUT" },
-        );
-      write(bytes);
-    },
-    info(lines, colour) {
-      if (form === "json" && !isVerbose) return;
-      spinner.clear();
-      const text = (typeof lines === "string" ? [lines] : lines).map(plainLine).join("\n");
-      stderr.write(`${colour === undefined ? text : paintStderr(colour, text)}\n`);
-    },
-    warn(lines) {
-      const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
-      if (!isQuiet) output.info([`warning: ${first}`, ...rest], "yellow");
-    },
-    async progress(text, run) {
-      const { update, done } = spinner.start(text);
-      try {
-        return await run(update);
-      } finally {
-        done();
-      }
-    },
-  };
-  return { output, spinner };
-}
-
-function readForm(invocation: Invocation): OutputForm {
-  const output = invocation.text("output") as OutputForm | undefined;
-  if (!invocation.flag("json")) return output ?? "text";
-  if (output === undefined || output === "json") return "json";
-  throw new CliError(
-    `--json and --output ${output} contradict each other`,
-    `toolport ${invocation.command.name} --json`,
-  );
-}
-
-const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-const FRAME_MS = 80;
-const ERASE_LINE = "\r\u001b[2K";
-
-/** @param stream undefined: draws nothing */
-function createSpinner(stream: Streams["stderr"] | undefined) {
-  /** The last entry is shown. */
-  const running: { text: string }[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let frame = 0;
-  let isDrawn = false;
-  let isPaused = false;
-
-  const clear = () => {
-    if (isDrawn) stream?.write(ERASE_LINE);
-    isDrawn = false;
-  };
-  const draw = () => {
-    const spinning = running.at(-1);
-    if (stream === undefined || spinning === undefined || isPaused) return;
-    frame = (frame + 1) % FRAMES.length;
-    const line = oneLine(spinning.text, Math.max(10, (stream.columns || 80) - 3));
-    stream.write(`${ERASE_LINE}${FRAMES[frame]} ${line}`);
-    isDrawn = true;
-  };
-  return {
-    start(text: string) {
-      if (stream === undefined) return { update() {}, done() {} };
-      const entry = { text };
-      running.push(entry);
-      timer ??= setInterval(draw, FRAME_MS).unref();
-      draw();
-      return {
-        update(next: string) {
-          entry.text = next;
-        },
-        done() {
-          const index = running.indexOf(entry);
-          if (index >= 0) running.splice(index, 1);
-          clear();
-          if (running.length > 0) return;
-          clearInterval(timer);
-          timer = undefined;
-        },
-      };
-    },
-    /** Erases the line before other output; the next frame draws it again. */
-    clear,
-    /** Hides the line until `resume`, while the user answers a question. */
-    pause() {
-      isPaused = true;
-      clear();
-    },
-    resume() {
-      isPaused = false;
-    },
-  };
 }

@@ -21,15 +21,13 @@ import {
 import {
   checkWritten,
   describeWritten,
-  dialectOf,
   effectiveServers,
   expandConfig,
   filesOf,
   type ReadConfig,
   readConfig,
   readDocument,
-  readServers,
-  surroundingsOf,
+  readGiven,
   type WrittenServer,
   writtenForm,
 } from "@toolport/config/internal";
@@ -102,15 +100,9 @@ export function createServerLoader(context: CommandContext) {
 export const TYPED_SOURCE = "(command line)";
 
 /** Only the servers that the user typed: no file is read, and none of them needs consent. */
-function readTyped({ cwd, surroundings }: CommandContext, { entries }: TypedServers): ReadConfig {
+function readTyped({ surroundings }: CommandContext, { entries }: TypedServers): ReadConfig {
   const document = parseJsonConfig(TYPED_SOURCE, JSON.stringify({ mcpServers: entries }));
-  const read = readServers(document, dialectOf("toolport"), {
-    place: { kind: "toolport", scope: "user", baseDir: cwd, projectDir: undefined },
-    surroundings: surroundingsOf(surroundings),
-    inputs: undefined,
-    extraKeys: undefined,
-    named: true,
-  });
+  const read = readGiven(document, surroundings, "toolport");
   return { found: [{ ...read, file: TYPED_SOURCE, imports: [], isRead: false }], issues: [] };
 }
 

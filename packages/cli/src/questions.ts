@@ -3,7 +3,8 @@ import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { ElicitationRequest, ToolportOptions } from "@toolport/core";
 import { completeForm } from "@toolport/core/internal";
-import type { CommandContext, Streams } from "./command.js";
+import type { CommandContext } from "./command.js";
+import type { Streams } from "./command-output.js";
 import { plainBlock } from "./plain-text.js";
 
 /** A form of a server. */
@@ -181,34 +182,25 @@ export function elicitOnTerminal(context: CommandContext): Omit<ToolportOptions,
     }),
     ...(context.isInteractive && {
       onElicitation: {
-        form: async (request, { server }) => {
-          const content = await enqueue(() => fillIn(context, request, server));
-          return content === undefined ? { action: "decline" } : { action: "accept", content };
-        },
-        url: async (request, { server }) => ({
-          action: (await enqueue(() => visit(context, request, server))) ? "accept" : "decline",
-        }),
+        form: (request, { server }) =>
+          enqueue(async () => {
+            showRequest(context, request, server);
+            const isWanted = await askYesNo(context, "Answer?");
+            const content = isWanted ? await askForm(context, request.requestedSchema) : undefined;
+            return content === undefined ? { action: "decline" } : { action: "accept", content };
+          }),
+        // Never opens the page.
+        url: (request, { server }) =>
+          enqueue(async () => {
+            showRequest(context, request, server);
+            return { action: (await askYesNo(context, "Have you opened it?")) ? "accept" : "decline" };
+          }),
       },
     }),
   };
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-
-async function fillIn(
-  context: CommandContext,
-  request: Form,
-  server: string,
-): Promise<FormContent | undefined> {
-  showRequest(context, request, server);
-  return (await askYesNo(context, "Answer?")) ? askForm(context, request.requestedSchema) : undefined;
-}
-
-/** Never opens the page. */
-async function visit(context: CommandContext, request: Page, server: string): Promise<boolean> {
-  showRequest(context, request, server);
-  return askYesNo(context, "Have you opened it?");
-}
 
 /** Shows what a server asks, with the full URL of a page. */
 export function showRequest(

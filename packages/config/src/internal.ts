@@ -5,13 +5,12 @@ export {
   openCallbackListener,
   openInBrowser,
 } from "./authorize-in-browser.js";
-export { type ConfigSource, surroundingsOf } from "./config-locations.js";
+export type { ConfigSource } from "./config-locations.js";
 export { describeWritten } from "./describe-command.js";
-export { dialectOf } from "./dialects/dialects.js";
 export { textsIn } from "./expand-entry.js";
 export { type CheckedServer, checkWritten, filesOf, writtenForm } from "./expand-server.js";
 export { hasVariables } from "./expand-variables.js";
 export type { ExportDialect } from "./export-config.js";
 export { effectiveServers, expandConfig, type ReadConfig, readConfig } from "./load-config.js";
-export { detectDialect, readDocument } from "./read-document.js";
-export { readServers, type WrittenServer } from "./read-servers.js";
+export { isServerEntry, readDocument } from "./read-document.js";
+export { readGiven, type WrittenServer } from "./read-servers.js";

@@ -60,6 +60,9 @@ const CONTAINERS: readonly (readonly [ConfigPath, DialectKind])[] = [
 /** Fields that only server entries have. */
 const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseUrl", "base_url", "sseUrl"];
 
+export const isServerEntry = (value: unknown): boolean =>
+  isRecord(value) && SERVER_FIELDS.some((field) => Object.hasOwn(value, field));
+
 const asRecord = (value: unknown): RawFields => (isRecord(value) ? value : {});
 
 /** Detects the dialect of a file with an unknown name. */
@@ -111,8 +114,5 @@ export function findContainers(
 /** True if the file is a map of servers without a key around it. */
 function isBareMap(root: RawFields): boolean {
   const entries = Object.values(root);
-  return (
-    entries.length > 0 &&
-    entries.every((entry) => isRecord(entry) && SERVER_FIELDS.some((field) => Object.hasOwn(entry, field)))
-  );
+  return entries.length > 0 && entries.every(isServerEntry);
 }

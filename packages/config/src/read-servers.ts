@@ -11,8 +11,16 @@ import {
   suggest,
 } from "@toolport/base";
 import { type ConfigDocument, valueAt } from "@toolport/base/json-config";
-import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
-import { type Dialect, type DialectEntry, readEntry } from "./dialects/dialect.js";
+import {
+  type ConfigPlace,
+  type ConfigSource,
+  type ConfigSurroundings,
+  foldersFrom,
+  type Surroundings,
+  surroundingsOf,
+} from "./config-locations.js";
+import { type Dialect, type DialectEntry, type DialectKind, readEntry } from "./dialects/dialect.js";
+import { dialectOf } from "./dialects/dialects.js";
 import { hideAll, hideValues, textsIn } from "./expand-entry.js";
 import {
   createInputs,
@@ -22,7 +30,7 @@ import {
   type VariableValue,
   withBraces,
 } from "./expand-variables.js";
-import { findContainers, type ServerContainer } from "./read-document.js";
+import { detectDialect, findContainers, type ServerContainer } from "./read-document.js";
 
 /** An unexpanded server of a file. */
 export interface WrittenServer {
@@ -107,6 +115,22 @@ export function readServers(
   return { servers: [...servers.values()], issues: reading.issues, warnings: reading.warnings };
 }
 
+/** Reads servers that the user gave in place of a file. They belong to the user. @param kind detected by default */
+export function readGiven(
+  document: ConfigDocument,
+  surroundings: ConfigSurroundings,
+  kind?: DialectKind,
+): ReadServers {
+  const { cwd, ...rest } = surroundingsOf(surroundings);
+  return readServers(document, kind === undefined ? detectDialect(document) : dialectOf(kind), {
+    place: { kind, scope: "user", baseDir: cwd, projectDir: undefined },
+    surroundings: { cwd, ...rest },
+    inputs: undefined,
+    extraKeys: undefined,
+    named: true,
+  });
+}
+
 function reportMissing(reading: ServerReading): void {
   const { document, dialect, options } = reading;
   const [path = ["mcpServers"]] = dialect.containers ?? [];
@@ -164,7 +188,8 @@ function readServer(reading: ServerReading, place: ServerPlace): WrittenServer {
     ...translated.problems.map((note) => reading.note([...path, ...note.path], note.message)),
   ];
   if (!isRecord(raw)) issues.push(reading.note(path, "must be an object with the fields of a server"));
-  hideAll(translated.extra);
+  const { extra } = translated;
+  hideAll(extra);
   const bare = dialect.bareVariables === true;
   const source: ConfigSource = {
     file: document.file,
@@ -172,7 +197,7 @@ function readServer(reading: ServerReading, place: ServerPlace): WrittenServer {
     kind: dialect.kind,
     scope: options.place.scope,
     written: writtenEntry(translated, { baseDir: options.place.baseDir, bare }),
-    ...(Object.keys(translated.extra).length > 0 && { extra: translated.extra }),
+    ...(Object.keys(extra).length > 0 && { extra }),
   };
   return {
     name,

@@ -1,17 +1,10 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { ConfigError, isRecord, resolveCommand, shellWord } from "@toolport/base";
+import { ConfigError, resolveCommand, shellWord } from "@toolport/base";
 import { parseJsonConfig } from "@toolport/base/json-config";
 import { saveOwnConfig } from "@toolport/config";
-import {
-  checkWritten,
-  detectDialect,
-  hasVariables,
-  readServers,
-  surroundingsOf,
-  textsIn,
-} from "@toolport/config/internal";
+import { checkWritten, hasVariables, isServerEntry, readGiven, textsIn } from "@toolport/config/internal";
 import { type RegistryInput, type ServerConfigResult, toServerConfig } from "@toolport/registry";
 import type { InputValue, SourcePreference } from "@toolport/registry/internal";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
@@ -248,7 +241,6 @@ const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text)
 
 /** Name of the text in messages. */
 const PASTED = "(the given JSON)";
-const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseUrl", "base_url", "sseUrl"];
 
 /**
  * Expands no variables, because the user may not have written the text.
@@ -261,20 +253,13 @@ export async function readPasted(
   context: CommandContext,
 ): Promise<Addition[]> {
   const { root } = parseJsonConfig(PASTED, text);
-  const isEntry = isRecord(root) && SERVER_FIELDS.some((field) => Object.hasOwn(root, field));
+  const isEntry = isServerEntry(root);
   if (isEntry && name === undefined) {
     throw new CliError("name is missing: a name for the server", `toolport add <name> '${text}'`);
   }
   const whole = isEntry ? JSON.stringify({ mcpServers: { [name!]: root } }) : text;
   const document = parseJsonConfig(PASTED, whole);
-  const surroundings = surroundingsOf(context.surroundings);
-  const { servers } = readServers(document, detectDialect(document), {
-    place: { kind: undefined, scope: "user", baseDir: context.cwd, projectDir: context.cwd },
-    surroundings,
-    inputs: undefined,
-    extraKeys: undefined,
-    named: true,
-  });
+  const { servers } = readGiven(document, context.surroundings);
   const chosen = isEntry || name === undefined ? servers : servers.filter((server) => server.name === name);
   if (chosen.length === 0) {
     const names = servers.map((server) => server.name).join(", ");
@@ -326,7 +311,7 @@ export async function readFromRegistry(wanted: string, context: CommandContext):
   }
   return {
     name: context.words[0] ?? result.name,
-    entry: result.entry as unknown as Record<string, unknown>,
+    entry: { ...result.entry },
     shown: result.entry,
     needsConsent: true,
     warnings: result.warnings,

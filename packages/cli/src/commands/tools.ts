@@ -59,7 +59,7 @@ export const runTools: RunCommand = async (context) => {
   const withCost = context.flag("cost");
   if (word !== undefined && server !== word) {
     const tool = await requireTool(context, opened, { server, selector: word });
-    return withCost ? printCosts([tool], { opened, context, only: tool }) : printTool(tool, context);
+    return withCost ? printCosts([tool], opened, context, { only: tool }) : printTool(tool, context);
   }
   const { errors, exitCode } = await connectForList(context, opened, server);
   const tools = await opened.toolport.tools({
@@ -67,7 +67,7 @@ export const runTools: RunCommand = async (context) => {
     signal: context.signal,
     ...(server !== undefined && { servers: [server] }),
   });
-  if (withCost) await printCosts(tools, { opened, errors, context });
+  if (withCost) await printCosts(tools, opened, context, { errors });
   else printTools(tools, context, { tools, errors }, "There are no tools");
   return exitCode;
 };
@@ -89,17 +89,12 @@ const printTools = (
     none,
   });
 
-interface CostParts {
-  readonly opened: OpenedPort;
-  readonly context: CommandContext;
-  readonly errors?: readonly unknown[];
-  readonly only?: ToolInfo;
-}
-
 /** Prints what the definitions of the tools cost in every request to a model, largest first. */
 async function printCosts(
   tools: readonly ToolInfo[],
-  { opened, context, errors = [], only }: CostParts,
+  opened: OpenedPort,
+  context: CommandContext,
+  { errors = [], only }: { errors?: readonly unknown[]; only?: ToolInfo },
 ): Promise<undefined> {
   const servers = [...new Set(tools.map(({ server }) => server))];
   const costs = await opened.toolport.cost({ servers, signal: context.signal });

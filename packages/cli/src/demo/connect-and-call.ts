@@ -2,9 +2,10 @@
 import { ConnectionError, formatTable, type TableColumn } from "@toolport/base";
 import { createToolport, type ServerReport, type Toolport, type ToolportSnapshot } from "@toolport/core";
 import { memoryStore, type Store } from "@toolport/stores";
-import type { Colour } from "../plain-text.js";
+import type { CommandContext } from "../command.js";
+import type { Colour, Paint } from "../plain-text.js";
 import { type DemoServers, EXPECTED_FAILURES, type WeatherServers } from "./servers.js";
-import { check, type Screen, type ShowProgress } from "./step-runner.js";
+import { check } from "./step-runner.js";
 
 const COLUMNS: readonly TableColumn[] = [
   { title: "server" },
@@ -20,21 +21,14 @@ const COLOURS: Readonly<Record<string, Colour>> = { ready: "green", failed: "red
 export async function connectAll(
   toolport: Toolport,
   rows: ServerRow[],
-  screen: Screen,
-  show: ShowProgress,
+  { paint }: Pick<CommandContext, "paint">,
 ): Promise<string[]> {
-  const off = toolport.on("state", () => show(drawTable(rowsOf(toolport.snapshot(), {}), screen)));
-  try {
-    const { servers } = await toolport.connect({ timeoutMs: 8_000 });
-    rows.push(...rowsOf(toolport.snapshot(), servers));
-    for (const row of rows) checkRow(row);
-    return [...drawTable(rows, screen), "", ...describeFailures(rows, screen)];
-  } finally {
-    off();
-  }
+  const { servers } = await toolport.connect({ timeoutMs: 8_000 });
+  rows.push(...rowsOf(toolport.snapshot(), servers));
+  for (const row of rows) checkRow(row);
+  return [...drawTable(rows, paint), "", ...describeFailures(rows, paint)];
 }
 
-/** Servers that are still connecting have no report. */
 function rowsOf({ servers }: ToolportSnapshot, reports: Readonly<Record<string, ServerReport>>): ServerRow[] {
   return Object.values(servers).map(({ name, transport, era, protocolVersion, state, toolCount }) => ({
     server: name,
@@ -65,7 +59,7 @@ function failureOf(error: ServerReport["error"]) {
   return { code, message, errno, exitCode, stderrTail };
 }
 
-function drawTable(rows: readonly ServerRow[], { paint }: Screen): string[] {
+function drawTable(rows: readonly ServerRow[], paint: Paint): string[] {
   const [head = "", ...lines] = formatTable(
     COLUMNS,
     rows.map(({ server, transport, era, protocolVersion, state, tools, ms }) => [
@@ -87,7 +81,7 @@ function checkRow({ server, state, error }: ServerRow): void {
   else check(error?.code === expected, `${server} should fail with ${expected}, not ${error?.code ?? state}`);
 }
 
-function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string[] {
+function describeFailures(rows: readonly ServerRow[], paint: Paint): string[] {
   return rows.flatMap(({ server, error }) => {
     if (error === undefined) return [];
     const { code, errno, exitCode } = error;

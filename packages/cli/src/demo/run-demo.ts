@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { sleep, ToolportError } from "@toolport/base";
 import { createToolport, type FallbackRequest, type Toolport } from "@toolport/core";
 import { chooseModel, type Model } from "../agent.js";
-import type { CommandContext, RunCommand } from "../command.js";
+import type { RunCommand } from "../command.js";
 import { letAgentWork } from "./agent-loop.js";
 import {
   callEach,
@@ -23,7 +23,7 @@ import {
 } from "./failures.js";
 import { logInAndRestart } from "./log-in.js";
 import { type DemoServers, startServers } from "./servers.js";
-import { check, createScreen, type Screen, StepRunner } from "./step-runner.js";
+import { check, StepRunner } from "./step-runner.js";
 
 /** Resolves with the exit code: 0 if every step passed. Does not reject for a failed step. */
 export const startDemo: RunCommand = async (context) => {
@@ -39,24 +39,29 @@ export const startDemo: RunCommand = async (context) => {
     context.streams.stderr.write(`${error.message}\n`);
     return 2;
   }
-  const screen = createScreen(context);
-  const title = "Toolport demo: every transport, both protocol eras, on this machine only";
-  screen.print([screen.paint("bold", title), ""]);
+  const runner = new StepRunner(context);
+  const { paint } = context;
+  runner.print([
+    paint("bold", "Toolport demo: every transport, both protocol eras, on this machine only"),
+    "",
+  ]);
   const startedAt = performance.now();
-  const runner = new StepRunner(screen);
+  let pausedMs = 0;
   const isJson = context.form === "json";
   const isKept = !isJson && context.flag("console") && !context.flag("once");
   const servers = await runSteps(runner, model, async (toolport) => {
-    if (isKept) await stayUp(toolport, screen, context);
+    const since = performance.now();
+    if (isKept) await stayUp(toolport, runner).catch(({ message }) => runner.print([paint("red", message)]));
+    pausedMs = performance.now() - since;
   });
-  const ms = Math.round(performance.now() - startedAt - runner.pausedMs);
+  const ms = Math.round(performance.now() - startedAt - pausedMs);
   const ok = runner.reports.every((report) => report.ok);
   if (isJson) context.printJson({ ok, ms, servers, steps: runner.reports });
-  screen.print(summarise(runner, ms));
+  runner.print(summarise(runner, ms));
   return ok ? 0 : 1;
 };
 
-function summarise({ reports, screen: { paint } }: StepRunner, ms: number): string[] {
+function summarise({ reports, context: { paint } }: StepRunner, ms: number): string[] {
   const failed = reports.filter(({ ok }) => !ok);
   const seconds = (ms / 1_000).toFixed(1);
   if (failed.length === 0) return [paint("green", `All ${reports.length} steps passed in ${seconds} s.`)];
@@ -67,17 +72,14 @@ function summarise({ reports, screen: { paint } }: StepRunner, ms: number): stri
 }
 
 /** Keeps the servers running and shows them in the console, until Enter, Ctrl-C or the end of the input. */
-async function stayUp(
-  toolport: Toolport,
-  screen: Screen,
-  { streams, signal }: CommandContext,
-): Promise<void> {
+async function stayUp(toolport: Toolport, runner: StepRunner): Promise<void> {
+  const { paint, streams, signal } = runner.context;
   const { startConsole } = await import("@toolport/console");
-  const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
+  const page = await startConsole({ toolport, log: (message) => runner.print([message]) });
   try {
-    screen.print([
-      `${screen.paint("bold", "The servers keep running. Open the console:")} ${page.url}`,
-      screen.paint("dim", "Press Enter or Ctrl-C to end the demo."),
+    runner.print([
+      `${paint("bold", "The servers keep running. Open the console:")} ${page.url}`,
+      paint("dim", "Press Enter or Ctrl-C to end the demo."),
       "",
     ]);
     await Promise.race(["data", "end"].map((event) => once(streams.stdin, event, { signal }))).catch(
@@ -117,7 +119,7 @@ async function runSteps(
   const rows: ServerRow[] = [];
   const modelName = model === undefined ? "a scripted model" : model.name;
   const steps: Parameters<StepRunner["run"]>[] = [
-    ["connect", "Connect to all of them at once", (show) => connectAll(toolport, rows, runner.screen, show)],
+    ["connect", "Connect to all of them at once", () => connectAll(toolport, rows, runner.context)],
     ["list", "List their tools", () => listTools(toolport)],
     [
       "catalog",
@@ -125,11 +127,7 @@ async function runSteps(
       () => shapeCatalog(servers.weather),
     ],
     ["call", "Call one tool on each", () => callEach(toolport)],
-    [
-      "agent",
-      `Let ${modelName} find and call tools through search`,
-      (show) => letAgentWork(servers, model, show),
-    ],
+    ["agent", `Let ${modelName} find and call tools through search`, () => letAgentWork(servers, model)],
     ["retry", "Reject a call with HTTP 503, once", () => retryAfterRejection(toolport, servers.weather)],
     [
       "fallback",
@@ -157,7 +155,7 @@ async function runSteps(
   ];
   try {
     for (const step of steps) await runner.run(...step);
-    await runner.pause(() => stayUp(toolport));
+    await stayUp(toolport);
     return rows;
   } finally {
     await runner.run("close", "Close and check that nothing is left", () =>

@@ -30,22 +30,10 @@ export interface FieldNote {
 }
 
 /** A translated entry with unexpanded variables. */
-export interface DialectEntry {
-  /** An unvalidated `ServerEntry`. */
-  readonly entry: Record<string, unknown>;
-  /** Fields that Toolport does not use. */
-  readonly extra: Readonly<Record<string, unknown>>;
-  /** Differences from the behaviour of the other program. */
-  readonly warnings: readonly FieldNote[];
-  /** Reasons why the server cannot be used. */
-  readonly problems: readonly FieldNote[];
-  /** Maps a path in `entry` to the path in the file. */
-  readonly originOf: (path: ConfigPath) => ConfigPath;
-  /** Environment variables to pass to the process if they are set. */
-  readonly passedVariables: readonly string[];
-  /** A file with more variables for the process. `entry.env` takes precedence. */
-  readonly envFile: string | undefined;
-}
+export type DialectEntry = Pick<
+  EntryFields,
+  "entry" | "extra" | "warnings" | "problems" | "originOf" | "passedVariables" | "envFile"
+>;
 
 export interface Dialect {
   readonly kind: DialectKind;
@@ -108,7 +96,8 @@ export function readEntry(dialect: Dialect, raw: RawFields): DialectEntry {
   if (timeout !== undefined) moveTimeout(fields, ...timeout);
   if (oauth !== undefined) moveOAuth(fields, oauth);
   after?.(fields, raw);
-  return fields.finish(dialect);
+  fields.warnOfOthers(dialect);
+  return fields;
 }
 
 /** Moves the fields of a process: `command`, `args`, `env`, `cwd`, `envFile`. */
@@ -121,7 +110,7 @@ function moveProcess(fields: EntryFields): void {
   if (isRecord(env)) fields.entry["env"] = mapValues(env, toText);
   fields.move("cwd");
   const envFile = fields.has("envFile") ? fields.take("envFile") : fields.take("env_file");
-  if (typeof envFile === "string") fields.setEnvFile(envFile);
+  if (typeof envFile === "string") fields.envFile = envFile;
   else if (envFile !== undefined) fields.problem(["envFile"], "must be the path of a file");
 }
 
@@ -194,17 +183,27 @@ function mapValues(record: Readonly<Record<string, unknown>>, map: (value: unkno
 }
 
 export class EntryFields {
+  /** An unvalidated `ServerEntry`. */
   readonly entry: Record<string, unknown> = {};
+  /** Differences from the behaviour of the other program. */
+  readonly warnings: FieldNote[] = [];
+  /** Reasons why the server cannot be used. */
+  readonly problems: FieldNote[] = [];
+  /** Environment variables to pass to the process if they are set. */
+  readonly passedVariables: string[] = [];
+  /** A file with more variables for the process. `entry.env` takes precedence. */
+  envFile: string | undefined;
   readonly #left: Map<string, unknown>;
-  readonly #warnings: FieldNote[] = [];
-  readonly #problems: FieldNote[] = [];
   readonly #origins = new Map<string, ConfigPath>();
-  readonly #passedVariables: string[] = [];
-  #envFile: string | undefined;
 
   constructor(raw: RawFields) {
     // Some programs write null for a missing value.
     this.#left = new Map(Object.entries(raw).filter(([, value]) => value !== null && value !== undefined));
+  }
+
+  /** Fields that Toolport does not use. */
+  get extra(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(this.#left);
   }
 
   get names(): string[] {
@@ -258,24 +257,16 @@ export class EntryFields {
     this.setOrigin([key, name], origin);
   }
 
-  /** Passes an environment variable to the process if it is set. */
-  passVariable(name: string): void {
-    this.#passedVariables.push(name);
-  }
-
-  setEnvFile(path: string): void {
-    this.#envFile = path;
-  }
-
   warn(path: ConfigPath, message: string): void {
-    this.#warnings.push({ path, message });
+    this.warnings.push({ path, message });
   }
 
   problem(path: ConfigPath, message: string): void {
-    this.#problems.push({ path, message });
+    this.problems.push({ path, message });
   }
 
-  #originOf(path: ConfigPath): ConfigPath {
+  /** Maps a path in `entry` to the path in the file. */
+  originOf(path: ConfigPath): ConfigPath {
     for (let length = path.length; length > 0; length--) {
       const origin = this.#origins.get(JSON.stringify(path.slice(0, length)));
       if (origin !== undefined) return [...origin, ...path.slice(length)];
@@ -283,22 +274,13 @@ export class EntryFields {
     return path;
   }
 
-  /** Returns the translated entry. The remaining fields go to `extra`. */
-  finish({ title, quiet = [], unsupported = {} }: Dialect): DialectEntry {
+  /** The remaining fields are `extra`. */
+  warnOfOthers({ title, quiet = [], unsupported = {} }: Dialect): void {
     for (const key of this.names) {
       if (quiet.includes(key)) continue;
       const reason = Object.hasOwn(unsupported, key) ? unsupported[key] : undefined;
       this.warn([key], reason ?? `is not a known field of a ${title} file; it is ignored`);
     }
-    return {
-      entry: this.entry,
-      extra: Object.fromEntries(this.#left),
-      warnings: this.#warnings,
-      problems: this.#problems,
-      originOf: (path) => this.#originOf(path),
-      passedVariables: this.#passedVariables,
-      envFile: this.#envFile,
-    };
   }
 }
 

@@ -104,7 +104,7 @@ function movePassedVariables(fields: EntryFields): void {
   if (!Array.isArray(names)) return fields.problem(["env_vars"], "must be a list of names");
   for (const [index, item] of names.entries()) {
     const name: unknown = isRecord(item) ? item["name"] : item;
-    if (typeof name === "string" && NAME.test(name)) fields.passVariable(name);
+    if (typeof name === "string" && NAME.test(name)) fields.passedVariables.push(name);
     else fields.problem(["env_vars", index], "must be the name of a variable");
   }
 }

@@ -5,7 +5,7 @@ import type { CallSummary, TrafficEntry } from "../console-api.js";
 import { setDraft } from "./catalog-pane.js";
 import { Code, CopyButton, progressText, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
-import { act, loadTraffic, showNotice, usePage } from "./page-state.js";
+import { act, load, showNotice, usePage } from "./page-state.js";
 import {
   Bar,
   duration,
@@ -148,7 +148,7 @@ export function MessagesPane(): VNode {
     await act("clearTraffic", {});
     setFrozen(null);
     setPicked(null);
-    await loadTraffic();
+    await load("traffic");
   };
   const list = html`<div class="filters three">
       <${Search} label="Filter messages" value=${filter} onChange=${setFilter} />

@@ -75,7 +75,7 @@ function onEvent(event: ConsoleEvent): void {
     case "hello":
       change({ calls: event.calls, activity: event.activity, questions: event.questions });
       programsChanged();
-      void loadTraffic();
+      void load("traffic");
       return void loadWaiting();
     case "state":
       change({ state: event.state });
@@ -85,7 +85,7 @@ function onEvent(event: ConsoleEvent): void {
     case "activity":
       return change({ activity: [event.entry, ...current.activity].slice(0, MAX_ACTIVITY) });
     case "traffic":
-      if (event.skipped > 0) return void loadTraffic();
+      if (event.skipped > 0) return void load("traffic");
       return change({ traffic: [...event.entries.toReversed(), ...current.traffic].slice(0, MAX_TRAFFIC) });
     case "questions":
       return change({ questions: event.questions });
@@ -95,9 +95,9 @@ function onEvent(event: ConsoleEvent): void {
       return programsChanged();
     case "missed":
       programsChanged();
-      void loadQuestions();
+      void load("questions");
       void loadWaiting();
-      return void ask("calls").then((calls) => change({ calls }), ignore);
+      return void load("calls");
   }
 }
 
@@ -122,11 +122,9 @@ async function loadCatalog(version: number): Promise<void> {
     void loadCatalog(newest);
 }
 
-export const loadQuestions = (): Promise<void> =>
-  ask("questions").then((questions) => change({ questions }), ignore);
-
-/** Loads all messages that the console keeps. */
-export const loadTraffic = (): Promise<void> => ask("traffic").then((traffic) => change({ traffic }), ignore);
+/** Loads all that the console keeps. */
+export const load = (list: "calls" | "questions" | "traffic"): Promise<void> =>
+  ask(list).then((value) => change({ [list]: value }), ignore);
 
 let listings = 0;
 

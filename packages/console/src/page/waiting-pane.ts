@@ -14,7 +14,7 @@ import {
   changeWaiting,
   dismissWaiting,
   isOpen,
-  loadQuestions,
+  load,
   loadWaiting,
   question,
   usePage,
@@ -150,9 +150,7 @@ interface AnswerProps extends DecisionProps {
 function Answer({ call, isBusy, decide, issues, onTouch }: AnswerProps): VNode {
   const { questions } = call;
   const [contents, setContents] = useState<Readonly<Record<string, Content>>>(() =>
-    Object.fromEntries(
-      questions.map((asked) => [asked.key, asked.mode === "form" ? defaultsOf(asked.requestedSchema) : {}]),
-    ),
+    Object.fromEntries(questions.map((asked) => [asked.key, defaultsOf(asked)])),
   );
   const [declined, setDeclined] = useState<readonly string[]>([]);
   const isMany = questions.length > 1;
@@ -172,25 +170,15 @@ function Answer({ call, isBusy, decide, issues, onTouch }: AnswerProps): VNode {
   };
   const toggle = (key: string) =>
     setDeclined(declined.includes(key) ? declined.filter((other) => other !== key) : [...declined, key]);
-  const isPageOnly = questions.every(({ mode }) => mode === "url");
   return html`<form class="try" novalidate onSubmit=${accept} aria-label=${`Answer ${call.tool}`}>
     ${questions.map(
       (asked) => html`<fieldset class="group" key=${asked.key}>
         <legend>${call.server} asks</legend>
-        <p class="message">${asked.message}</p>
-        ${
-          asked.mode === "url"
-            ? html`<${LinkedPage} asked=${asked} />`
-            : html`<${QuestionForm} question=${asked} content=${contents[asked.key] ?? {}} issues=${issues} onChange=${change(asked.key)} />`
-        }
+        <${QuestionBody} question=${asked} content=${contents[asked.key] ?? {}} issues=${issues} onChange=${change(asked.key)} />
         ${isMany && html`<label class="inline"><input type="checkbox" checked=${declined.includes(asked.key)} onChange=${() => toggle(asked.key)} /> Decline this question</label>`}
       </fieldset>`,
     )}
-    <div class="buttons">
-      <button class="primary" disabled=${isBusy}>${isBusy ? "Sending…" : isPageOnly ? "I have opened it" : "Send answer"}</button>
-      <button type="button" disabled=${isBusy} onClick=${() => all("decline")}>Decline</button>
-      <button type="button" disabled=${isBusy} onClick=${() => all("cancel")}>Cancel</button>
-    </div>
+    <${AnswerButtons} isPage=${questions.every(({ mode }) => mode === "url")} isBusy=${isBusy} onEnd=${all} />
   </form>`;
 }
 
@@ -232,7 +220,7 @@ function Question({ asked }: { asked: ServerQuestionView }): VNode {
       setFailure(error as Failure);
     }
     setIsBusy(false);
-    await loadQuestions();
+    await load("questions");
   };
   const { server, tool, principal } = asked;
   const who = `${server}${tool === null ? "" : ` (${tool})`}${principal === null ? "" : ` for ${principal}`}`;
@@ -245,34 +233,31 @@ function Question({ asked }: { asked: ServerQuestionView }): VNode {
 
 function Elicitation({ asked, failure, isBusy, answer }: QuestionProps<"elicitation">): VNode {
   const { question } = asked;
-  const [content, setContent] = useState<Content>(() =>
-    question.mode === "form" ? defaultsOf(question.requestedSchema) : {},
-  );
+  const [content, setContent] = useState<Content>(() => defaultsOf(question));
   const issues = failure?.detail.issues ?? [];
   const send = (event: Event) => {
     event.preventDefault();
     return answer({ action: "accept", ...(question.mode === "form" && { content }) });
   };
   return html`<form class="try" novalidate onSubmit=${send} aria-label=${`Answer ${asked.server}`}>
-    <p class="message">${question.message}</p>
-    ${
-      question.mode === "form"
-        ? html`<${QuestionForm} question=${question} content=${content} issues=${issues} onChange=${setContent} />`
-        : html`<${LinkedPage} asked=${question} />`
-    }
+    <${QuestionBody} question=${question} content=${content} issues=${issues} onChange=${setContent} />
     ${failure && issues.length === 0 && html`<p class="note bad" role="alert">${failure.message}</p>`}
-    <div class="buttons">
-      <button class="primary" disabled=${isBusy}>${question.mode === "url" ? "I have opened it" : "Send answer"}</button>
-      <button type="button" disabled=${isBusy} onClick=${() => answer({ action: "decline" })}>Decline</button>
-      <button type="button" disabled=${isBusy} onClick=${() => answer({ action: "cancel" })}>Cancel</button>
-    </div>
+    <${AnswerButtons} isPage=${question.mode === "url"} isBusy=${isBusy} onEnd=${(action: string) => answer({ action })} />
   </form>`;
 }
 
-/** The whole URL and its host. Only a click opens it. */
-const LinkedPage = ({ asked }: { asked: Extract<QuestionView, { mode: "url" }> }): VNode =>
-  html`<p>Open a page of <b>${asked.host}</b>${asked.isPunycode && html` <span class="note bad">Careful: this name may imitate another host.</span>`}</p>
-    <p class="mono wrap">${isPage(asked.url) ? html`<a href=${asked.url} target="_blank" rel="noopener noreferrer">${asked.url}</a>` : asked.url}</p>`;
+interface AnswerButtonsProps {
+  readonly isPage: boolean;
+  readonly isBusy: boolean;
+  readonly onEnd: (action: "decline" | "cancel") => unknown;
+}
+
+const AnswerButtons = ({ isPage: isOpened, isBusy, onEnd }: AnswerButtonsProps): VNode =>
+  html`<div class="buttons">
+    <button class="primary" disabled=${isBusy}>${isBusy ? "Sending…" : isOpened ? "I have opened it" : "Send answer"}</button>
+    <button type="button" disabled=${isBusy} onClick=${() => onEnd("decline")}>Decline</button>
+    <button type="button" disabled=${isBusy} onClick=${() => onEnd("cancel")}>Cancel</button>
+  </div>`;
 
 function Sampling({ asked, failure, isBusy, answer }: QuestionProps<"sampling">): VNode {
   const id = useElementId();
@@ -300,22 +285,31 @@ function Sampling({ asked, failure, isBusy, answer }: QuestionProps<"sampling">)
 type Content = Readonly<Record<string, unknown>>;
 
 /** The defaults of a form. */
-const defaultsOf = (schema: unknown): Content =>
+const defaultsOf = (question: QuestionView): Content =>
   Object.fromEntries(
-    propertiesOf(schema as Schema).flatMap(([name, field]) => {
-      const { default: value } = field as { default?: unknown };
-      return value === undefined ? [] : [[name, value]];
-    }),
+    propertiesOf(question.mode === "form" ? (question.requestedSchema as Schema) : {}).flatMap(
+      ([name, field]) => {
+        const { default: value } = field as { default?: unknown };
+        return value === undefined ? [] : [[name, value]];
+      },
+    ),
   );
 
-interface QuestionFormProps {
-  readonly question: Extract<QuestionView, { mode: "form" }>;
+interface QuestionBodyProps {
+  readonly question: QuestionView;
   readonly content: Content;
   /** Their paths are `<key>.content.<field>`. */
   readonly issues: readonly Issue[];
   readonly onChange: (content: Content) => void;
 }
 
-const QuestionForm = ({ question, ...props }: QuestionFormProps): VNode =>
-  html`<${Group} name="" schema=${question.requestedSchema} root=${question.requestedSchema} value=${props.content} must=${true} depth=${0}
-    path=${`${question.key}.content`} issues=${props.issues} isAsked=${true} onChange=${props.onChange} />`;
+/** The message with its form, or with the whole URL of a page and its host. Only a click opens the page. */
+function QuestionBody({ question, content, issues, onChange }: QuestionBodyProps): VNode {
+  const message = html`<p class="message">${question.message}</p>`;
+  if (question.mode === "form")
+    return html`${message}<${Group} name="" schema=${question.requestedSchema} root=${question.requestedSchema} value=${content} must=${true} depth=${0}
+      path=${`${question.key}.content`} issues=${issues} isAsked=${true} onChange=${onChange} />`;
+  const { url, host, isPunycode } = question;
+  return html`${message}<p>Open a page of <b>${host}</b>${isPunycode && html` <span class="note bad">Careful: this name may imitate another host.</span>`}</p>
+    <p class="mono wrap">${isPage(url) ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${url}</a>` : url}</p>`;
+}
