@@ -1,11 +1,12 @@
 /** A command: its row in the table of `commands.ts`, its parsed command line, and what it works with when it runs. */
 import type { Readable, Writable } from "node:stream";
-import type { ConfigIssue, TableColumn } from "@toolport/base";
+import type { ConfigIssue } from "@toolport/base";
 import type { LoadedConfig } from "@toolport/config";
 import type { ConfigSource, WrittenServer } from "@toolport/config/internal";
 import type { CallToolOptions, ServerEntry, Toolport, ToolportOptions } from "@toolport/core";
 import type { Store } from "@toolport/stores";
 import type { CliError } from "./errors.js";
+import type { TableColumn } from "./format-table.js";
 import type { Colour, Paint } from "./plain-text.js";
 
 /** One option of a command. */

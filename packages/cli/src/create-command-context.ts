@@ -1,6 +1,5 @@
 /** Creates the context of a command from its options and the streams of the process. */
 
-import { formatTable, type TableColumn } from "@toolport/base";
 import type {
   CommandContext,
   CommandOutput,
@@ -12,6 +11,7 @@ import type {
   Streams,
 } from "./command.js";
 import { CliError, type SignalSource, type SignalWatch } from "./errors.js";
+import { formatTable, type TableColumn } from "./format-table.js";
 import type { ServerLoader } from "./load-servers.js";
 import { cell, choosePaint, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
 import { askOnTerminal, askYesNo, createSerialQueue } from "./questions.js";

@@ -1,7 +1,7 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { ConfigError, isRecord, resolveCommand, shellWord } from "@toolport/base";
+import { ConfigError, isRecord, resolveCommand } from "@toolport/base";
 import { parseJsonConfig } from "@toolport/base/json-config";
 import { saveOwnConfig } from "@toolport/config";
 import {
@@ -19,6 +19,7 @@ import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from
 import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, usageError } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
 import { openRegistry } from "./search.js";
 

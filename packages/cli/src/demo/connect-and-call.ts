@@ -1,7 +1,8 @@
 /** Connects to all servers at once and calls a tool on each; shows filters, name collisions, and that a second port needs no protocol probe. */
-import { ConnectionError, formatTable, type TableColumn } from "@toolport/base";
+import { ConnectionError } from "@toolport/base";
 import { createToolport, type ServerReport, type Toolport, type ToolportSnapshot } from "@toolport/core";
 import { memoryStore, type Store } from "@toolport/stores";
+import { formatTable, type TableColumn } from "../format-table.js";
 import type { Colour } from "../plain-text.js";
 import { type DemoServers, EXPECTED_FAILURES, type WeatherServers } from "./servers.js";
 import { check, type Screen, type ShowProgress } from "./step-runner.js";
