@@ -174,7 +174,7 @@ describe("the compiler", () => {
     compile(folder, "stores");
     const forbidden = [
       'import type { Toolport } from "@toolport/core";\nexport type A = Toolport;',
-      'export { retryFor } from "@toolport/base/src/util/retry-for.js";',
+      'export { retryFor } from "@toolport/base/src/util/timers.js";',
       'export type { Toolport } from "../../core/src/toolport.js";',
     ];
     for (const text of forbidden) {

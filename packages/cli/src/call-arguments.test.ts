@@ -1,6 +1,6 @@
-import { splitWords } from "@toolport/base";
 import { describe, expect, test } from "vitest";
 import { parseCallExpression, readArguments } from "./call-arguments.js";
+import { splitWords } from "./shell-words.js";
 
 describe("parseCallExpression", () => {
   test.each([

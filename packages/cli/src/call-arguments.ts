@@ -1,15 +1,9 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
-import {
-  isRecord,
-  type JsonSchema,
-  type LooseValue,
-  parseJson,
-  readLooseValues,
-  suggest,
-} from "@toolport/base";
+import { isRecord, type JsonSchema, parseJson, suggest } from "@toolport/base";
 import { resolveLocalRef } from "@toolport/schemas/internal";
 import type { CommandContext, NamedArgument } from "./command.js";
 import { type CliError, usageError } from "./errors.js";
+import { type LooseValue, readLooseValues } from "./loose-values.js";
 
 /** The JSON object of an option, or of stdin for `-`; undefined if the option was not given. Throws `wrong` if it is no object. */
 export async function readObject(

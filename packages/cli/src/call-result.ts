@@ -1,12 +1,13 @@
 /** Prints the result of a call and saves its binary parts. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { shellWord, type ToolInfo } from "@toolport/base";
+import type { ToolInfo } from "@toolport/base";
 import { type ContentPart, type ToolResult, toContentParts } from "@toolport/core";
 import { partNote } from "@toolport/core/internal";
 import type { CommandContext } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 import { plainLine } from "./plain-text.js";
+import { shellWord } from "./shell-words.js";
 
 /** The tool that was called. */
 export type CalledTool = Pick<ToolInfo, "server" | "sourceName" | "name">;

@@ -1,6 +1,7 @@
 /** What the rows of commands are made of: options, arguments, and the help that is generated from them. */
-import { formatPairs } from "@toolport/base";
+
 import type { CommandSpec, OptionSpec, OptionSpecs, PositionalSpec } from "./command.js";
+import { formatPairs } from "./format-table.js";
 
 /** An option without a value. */
 export const flag = (summary: string, short?: string): OptionSpec => ({

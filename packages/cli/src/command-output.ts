@@ -1,7 +1,7 @@
 /** What commands print: data in the form that the user wants on stdout, messages and a spinner on stderr. */
 import type { Readable, Writable } from "node:stream";
-import { formatTable, type TableColumn } from "@toolport/base";
 import { CliError } from "./errors.js";
+import { formatTable, type TableColumn } from "./format-table.js";
 import {
   type Colour,
   cell,

@@ -9,7 +9,6 @@ import {
   type ConnectionErrorCode,
   isRecord,
   mapConcurrently,
-  shellWord,
   suggest,
   ToolCallError,
   type ToolInfo,
@@ -23,6 +22,7 @@ import { CliError, configurationError, EXIT, errorDocument, exitCodeOf } from ".
 import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";
+import { shellWord } from "./shell-words.js";
 
 const DEFAULT_MAX_TIMEOUT_MS = 300_000;
 

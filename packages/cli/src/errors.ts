@@ -6,13 +6,13 @@ import {
   ConnectionError,
   redactText,
   SuspensionError,
-  shellWord,
   ToolCallError,
   type ToolCallErrorCode,
   ToolportError,
   toSentence,
 } from "@toolport/base";
 import { indented, type Paint, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
+import { shellWord } from "./shell-words.js";
 
 type ErrorDetails = Partial<Pick<CliError, "code" | "exitCode" | "server" | "tool" | "issues">>;
 

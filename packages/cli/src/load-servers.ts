@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ConfigError, type ConfigIssue, hideCredentials, isRecord, shellWord, suggest } from "@toolport/base";
+import { ConfigError, type ConfigIssue, hideCredentials, isRecord, suggest } from "@toolport/base";
 import { parseJsonConfig, valueAt } from "@toolport/base/json-config";
 import {
   type CommandDescription,
@@ -42,6 +42,7 @@ import {
 } from "./command.js";
 import { type CliError, configurationError } from "./errors.js";
 import { indented, plainLine } from "./plain-text.js";
+import { shellWord } from "./shell-words.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;
 

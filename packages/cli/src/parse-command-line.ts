@@ -1,6 +1,6 @@
 /** Parses a command line, and runs the parsed command. Options and words may come in any order; errors suggest the closest known name. */
 import { parseArgs } from "node:util";
-import { shellWord, suggest } from "@toolport/base";
+import { suggest } from "@toolport/base";
 import {
   type CommandSpec,
   hasTyped,
@@ -14,6 +14,7 @@ import {
 import { GLOBAL_OPTIONS, optionOf } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
 import { CliError, EXIT, usageError } from "./errors.js";
+import { shellWord } from "./shell-words.js";
 
 /** What a command line asks for. */
 export type ParsedLine =

@@ -1,6 +1,6 @@
 /** Calls that wait for a person: the options that make them, how they are read, shown and answered. */
 
-import { SuspensionError, shellWord, ToolportError } from "@toolport/base";
+import { SuspensionError, ToolportError } from "@toolport/base";
 import {
   createToolport,
   type ElicitationAnswer,
@@ -16,6 +16,7 @@ import { type CommandContext, type Invocation, locationOptions, type OpenedStore
 import { CliError, EXIT, usageError } from "./errors.js";
 import { oneLine, plainLine } from "./plain-text.js";
 import { askForm, describePage, type Form, showRequest } from "./questions.js";
+import { shellWord } from "./shell-words.js";
 
 /** Name of the answering person or program in events and audit logs. */
 const ANSWERED_BY = "cli";

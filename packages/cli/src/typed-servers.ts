@@ -1,9 +1,10 @@
 /** Servers that the user types instead of naming a configured one: a URL, `--stdio "command"` or `-- command`. */
 import { resolve } from "node:path";
-import { canParseUrl, shellWord, splitWords } from "@toolport/base";
+import { canParseUrl } from "@toolport/base";
 import { suggestServerName } from "@toolport/registry/internal";
 import { type Invocation, isAddress, type TypedServers } from "./command.js";
 import { CliError, usageError } from "./errors.js";
+import { shellWord, splitWords } from "./shell-words.js";
 
 /** Extensions of files that web servers run. What follows another dot is the name of a tool. */
 const EXTENSION = /^(?:php|aspx?|ashx|cgi|jsp|py|pl|rb|json|js|html?)$/i;

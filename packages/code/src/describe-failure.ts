@@ -1,5 +1,5 @@
 /** The message for the model that wrote a program which failed: what happened, where, what exists instead, what had run. */
-import { suggest, visibleLine } from "@toolport/base";
+import { suggest, toSentence, visibleLine } from "@toolport/base";
 import type { EndError } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode } from "./code-mode.js";
 
@@ -23,7 +23,7 @@ const MAX_CALLS = 20;
 
 export function describeFailure(failure: Failure, { source, members, calls }: FailureFacts): string {
   const parts = [
-    `${failure.name}${positionOf(failure)}: ${sentence(messageOf(failure))}`,
+    `${failure.name}${positionOf(failure)}: ${toSentence(messageOf(failure))}`,
     lineOf(failure, source),
     adviceOn(failure, source, members),
     describeCalls(calls),
@@ -34,8 +34,6 @@ export function describeFailure(failure: Failure, { source, members, calls }: Fa
 /** What exists instead follows in a line of its own, with a suggestion. */
 const messageOf = ({ missing, message }: Failure): string =>
   missing === undefined ? message : message.replace(/ It has: .*$/s, "");
-
-const sentence = (text: string): string => (/[.?!…]$/.test(text) ? text : `${text}.`);
 
 const positionOf = ({ line, column }: Failure): string =>
   line === undefined ? "" : `, line ${line}${column === undefined ? "" : `, column ${column}`}`;

@@ -129,8 +129,6 @@ export interface ThreadListener {
 }
 
 export class WorkerThread implements RestingThread {
-  /** The largest memory of a program that this thread is made for. */
-  readonly memoryBytes: number;
   readonly #worker: Worker;
   readonly #state = new ThreadState();
   #listener: ThreadListener | undefined;
@@ -139,8 +137,11 @@ export class WorkerThread implements RestingThread {
   isLost = false;
   #ending: Promise<void> | undefined;
 
-  constructor(wasm: CompiledWasm, memoryBytes: number) {
-    this.memoryBytes = memoryBytes;
+  /** @param memoryBytes the largest memory of a program that this thread is made for */
+  constructor(
+    wasm: CompiledWasm,
+    readonly memoryBytes: number,
+  ) {
     this.#state.wake();
     this.#worker = new Worker(WORKER_PROGRAM, {
       workerData: { wasm, cells: this.#state.cells } satisfies WorkerSettings,

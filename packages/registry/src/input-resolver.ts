@@ -1,5 +1,5 @@
 /** Resolves the inputs of a registry entry from the user's values and the publisher's defaults. */
-import { suggest } from "@toolport/base";
+import { orMeant } from "@toolport/base";
 import type { ServerInput, TemplateInput } from "./server-json.js";
 
 /** The user's value for an input; an array for a repeatable input. */
@@ -50,15 +50,13 @@ function problemOf(text: string, input: ServerInput, { where, isBare }: InputUse
 
 /** Resolves the inputs of one server and records missing ones. */
 export class InputResolver {
-  readonly #given: Readonly<Record<string, InputValue>>;
   readonly #inputs = new Map<string, RegistryInput>();
   readonly #missing = new Set<string>();
   readonly #secrets = new Set<string>();
   readonly warnings: string[] = [];
 
-  constructor(given: Readonly<Record<string, InputValue>>) {
-    this.#given = given;
-  }
+  /** @param values those of the user, by the names of inputs */
+  constructor(private readonly values: Readonly<Record<string, InputValue>>) {}
 
   /** All inputs that the user can set, in order of appearance. */
   get inputs(): RegistryInput[] {
@@ -71,7 +69,7 @@ export class InputResolver {
   }
 
   given(name: string): InputValue | undefined {
-    return Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
+    return Object.hasOwn(this.values, name) ? this.values[name] : undefined;
   }
 
   /** Whether a text contains the value of a secret input. */
@@ -170,13 +168,9 @@ export class InputResolver {
 
   /** Warns about given names that are not inputs of this source. */
   reportUnused(): void {
-    const names = [...this.#inputs.keys()];
-    for (const name of Object.keys(this.#given)) {
-      if (this.#inputs.has(name)) continue;
-      const [close] = suggest(name, names, 1);
-      const hint = close === undefined ? "" : `; did you mean "${close}"?`;
-      this.warnings.push(`There is no input "${name}"${hint}`);
-    }
+    for (const name of Object.keys(this.values))
+      if (!this.#inputs.has(name))
+        this.warnings.push(`There is no input "${name}"${orMeant(name, this.#inputs.keys())}`);
   }
 }
 

@@ -126,31 +126,27 @@ function readTemplate(fields: Fields): TemplateInput {
 }
 
 function readKeyValue(value: unknown): KeyValueInput {
-  if (!isRecord(value)) throw new InvalidValue("is not an object");
-  const name = textOf(value, "name");
-  if (name === undefined || name === "") throw new InvalidValue("has no name");
-  return { name, ...readTemplate(value) };
+  const fields = asFields(value);
+  return { name: requiredText(fields, "name"), ...readTemplate(fields) };
 }
 
 function readArgument(value: unknown): ServerArgument {
-  if (!isRecord(value)) throw new InvalidValue("is not an object");
-  const type = fieldOf(value, "type");
+  const fields = asFields(value);
+  const type = fieldOf(fields, "type");
   if (type !== "positional" && type !== "named") throw new InvalidValue("is neither positional nor named");
-  const name = textOf(value, "name");
-  if (type === "named" && (name === undefined || name === "")) throw new InvalidValue("has no name");
-  const template = readTemplate(value);
-  const [valueHint, isRepeated] = [textOf(value, "valueHint"), flagOf(value, "isRepeated")];
-  return { type, ...(type === "named" ? { name } : { valueHint }), isRepeated, ...template };
+  const naming =
+    type === "named" ? { name: requiredText(fields, "name") } : { valueHint: textOf(fields, "valueHint") };
+  return { type, ...naming, isRepeated: flagOf(fields, "isRepeated"), ...readTemplate(fields) };
 }
 
 function readRemote(value: unknown): ServerRemote {
-  if (!isRecord(value)) throw new InvalidValue("is not an object");
-  const type = fieldOf(value, "type");
+  const fields = asFields(value);
+  const type = fieldOf(fields, "type");
   if (type !== "streamable-http" && type !== "sse") throw new InvalidValue("is of an unknown type");
-  const url = textOf(value, "url");
+  const url = textOf(fields, "url");
   if (url === undefined) throw new InvalidValue("has no url");
-  const headers = readEach(value, "headers", readKeyValue);
-  return { type, url, headers, variables: readVariables(value) };
+  const headers = readEach(fields, "headers", readKeyValue);
+  return { type, url, headers, variables: readVariables(fields) };
 }
 
 function readTransport(value: unknown): ServerPackage["transport"] {
@@ -161,22 +157,20 @@ function readTransport(value: unknown): ServerPackage["transport"] {
 }
 
 function readPackage(value: unknown): ServerPackage {
-  if (!isRecord(value)) throw new InvalidValue("is not an object");
-  const registryType = textOf(value, "registryType");
-  const identifier = textOf(value, "identifier");
+  const fields = asFields(value);
+  const registryType = textOf(fields, "registryType");
   if (registryType === undefined) throw new InvalidValue("has no registryType");
-  if (identifier === undefined || identifier === "") throw new InvalidValue("has no identifier");
   return {
     registryType,
-    registryBaseUrl: textOf(value, "registryBaseUrl"),
-    identifier,
-    version: textOf(value, "version"),
-    fileSha256: textOf(value, "fileSha256"),
-    runtimeHint: textOf(value, "runtimeHint"),
-    transport: readTransport(fieldOf(value, "transport")),
-    runtimeArguments: readEach(value, "runtimeArguments", readArgument),
-    packageArguments: readEach(value, "packageArguments", readArgument),
-    environmentVariables: readEach(value, "environmentVariables", readKeyValue),
+    registryBaseUrl: textOf(fields, "registryBaseUrl"),
+    identifier: requiredText(fields, "identifier"),
+    version: textOf(fields, "version"),
+    fileSha256: textOf(fields, "fileSha256"),
+    runtimeHint: textOf(fields, "runtimeHint"),
+    transport: readTransport(fieldOf(fields, "transport")),
+    runtimeArguments: readEach(fields, "runtimeArguments", readArgument),
+    packageArguments: readEach(fields, "packageArguments", readArgument),
+    environmentVariables: readEach(fields, "environmentVariables", readKeyValue),
   };
 }
 
@@ -221,15 +215,11 @@ function readValid<T extends object>(
 /** Reads the description of a server. Adds the problems of dropped parts to `problems`. */
 export function readServerJson(value: unknown, problems: string[]): ServerJson {
   if (!isRecord(value)) throw new InvalidValue("it is not an object");
-  const name = textOf(value, "name");
-  if (name === undefined || name === "") throw new InvalidValue("it has no name");
-  const version = textOf(value, "version");
-  if (version === undefined || version === "") throw new InvalidValue("it has no version");
   const meta = fieldOf(value, "_meta");
   return {
-    name,
+    name: requiredText(value, "name", "it "),
     description: textOf(value, "description") ?? "",
-    version,
+    version: requiredText(value, "version", "it "),
     title: textOf(value, "title"),
     websiteUrl: textOf(value, "websiteUrl"),
     repository: readRepository(fieldOf(value, "repository")),
@@ -376,6 +366,18 @@ export const textOf = (fields: Fields, key: string): string | undefined => {
   const value = fieldOf(fields, key);
   return typeof value === "string" ? value : undefined;
 };
+
+/** A string field that must not be missing or empty. @param subject the beginning of the problem */
+function requiredText(fields: Fields, key: string, subject = ""): string {
+  const text = textOf(fields, key);
+  if (text === undefined || text === "") throw new InvalidValue(`${subject}has no ${key}`);
+  return text;
+}
+
+function asFields(value: unknown): Fields {
+  if (!isRecord(value)) throw new InvalidValue("is not an object");
+  return value;
+}
 
 export const flagOf = (fields: Fields, key: string): boolean | undefined => {
   const value = fieldOf(fields, key);

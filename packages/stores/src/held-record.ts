@@ -1,5 +1,5 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
-import { StateError, sha256, sleep, unrefTimer } from "@toolport/base";
+import { StateError, sha256, sleep, toBase64, unrefTimer } from "@toolport/base";
 import type { Store, StoredRecord } from "./store.js";
 
 /** How long a process may be silent before others assume that it is gone. */
@@ -161,8 +161,7 @@ export class TokenRecords<Held extends TokenRecord> implements RecordAccess<Held
 
   /** A new token: 256 random bits. */
   createToken(): string {
-    const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
-    const text = btoa(String.fromCharCode(...bytes));
+    const text = toBase64(globalThis.crypto.getRandomValues(new Uint8Array(32)));
     return `${this.kind.tokenPrefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
   }
 

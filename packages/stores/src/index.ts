@@ -18,7 +18,6 @@ export {
 } from "./held-record.js";
 export { createKeyFile, readKeyLines } from "./local-files.js";
 export { memoryStore } from "./memory-store.js";
-export { fromBase64, toBase64 } from "./sealing.js";
 export { loadSqliteDriver } from "./sqlite/open-database.js";
 export {
   type DurabilityRisk,

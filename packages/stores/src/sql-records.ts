@@ -1,14 +1,7 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
 import { StateError } from "@toolport/base";
 import { UNKEYED } from "./sealing.js";
-import {
-  type BackendPut,
-  type BackendRecord,
-  keyAfterPrefix,
-  type LeaseHolder,
-  type LeaseRequest,
-  type StoreBackend,
-} from "./store-backend.js";
+import { keyAfterPrefix, type LeaseHolder, type RecordMethods } from "./store-backend.js";
 
 /** A value of a column or a parameter. */
 type SqlValue = string | number | null;
@@ -93,21 +86,6 @@ const newer = (version: number): StateError =>
 
 type RunStep = <T>(step: (sql: SqlRunner) => T, isDurable?: boolean) => Promise<T>;
 
-/** The methods of a store that read and write records and leases. */
-export const recordMethods = (
-  read: RunStep,
-  write: RunStep,
-  holder: () => LeaseHolder | undefined = () => undefined,
-): Omit<StoreBackend, "durabilityRisk" | "watch" | "close"> => ({
-  get: (key) => read((sql) => getRecord(sql, key)),
-  put: (key, text, { durable, ...conditions }) =>
-    write((sql) => putRecord(sql, { key, text, ...conditions }), durable),
-  delete: (key, { ifVersion }) => write((sql) => deleteRecord(sql, key, ifVersion)),
-  list: (prefix) => read((sql) => listKeys(sql, prefix)),
-  acquireLease: (name, ttlMs) => write((sql) => acquireLease(sql, { name, ttlMs, holder: holder() })),
-  renewLease: (name, fence, ttlMs) => write((sql) => renewLease(sql, { name, fence, ttlMs })),
-});
-
 /** Writes between two prunings. */
 const PRUNE_EVERY = 64;
 /** How long deletions and expired leases are kept. */
@@ -115,18 +93,94 @@ const MEMORY_MS = 3_600_000;
 /** Condition: not expired. Its parameter is the current time. */
 const live = "(expires_at IS NULL OR expires_at > ?)";
 
-function getRecord(sql: SqlRunner, key: string): BackendRecord | undefined {
-  const now = Date.now();
-  const [row] = sql.all(
-    `SELECT value, version, expires_at FROM toolport_records WHERE key = ? AND ${live}`,
-    key,
-    now,
-  );
-  if (row === undefined) return undefined;
-  const expiresAt = row["expires_at"];
-  const ttlLeftMs = expiresAt === null ? undefined : Number(expiresAt) - now;
-  return { text: String(row["value"]), version: Number(row["version"]), ttlLeftMs };
-}
+/**
+ * The methods of a store that read and write records and leases.
+ *
+ * @param write runs a step as one transaction
+ */
+export const recordMethods = (
+  read: RunStep,
+  write: RunStep,
+  holderOf: () => LeaseHolder | undefined = () => undefined,
+): RecordMethods => ({
+  get: (key) =>
+    read((sql) => {
+      const now = Date.now();
+      const [row] = sql.all(
+        `SELECT value, version, expires_at FROM toolport_records WHERE key = ? AND ${live}`,
+        key,
+        now,
+      );
+      if (row === undefined) return undefined;
+      const expiresAt = row["expires_at"];
+      const ttlLeftMs = expiresAt === null ? undefined : Number(expiresAt) - now;
+      return { text: String(row["value"]), version: Number(row["version"]), ttlLeftMs };
+    }),
+  put: (key, text, { ifVersion, ttlMs, lease, durable }) =>
+    write((sql) => {
+      const now = Date.now();
+      if (ifVersion !== undefined && readVersion(sql, key, now) !== ifVersion) return undefined;
+      if (lease !== undefined && readFence(sql, lease.name) !== lease.fence) return undefined;
+      const version = nextNumber(sql);
+      const expiresAt = ttlMs === undefined ? null : Math.ceil(now + ttlMs);
+      sql.all(
+        `INSERT INTO toolport_records (key, value, version, expires_at, written_at) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version,
+           expires_at = excluded.expires_at, written_at = excluded.written_at`,
+        ...[key, text, version, expiresAt, now],
+      );
+      sql.all("DELETE FROM toolport_deletions WHERE key = ?", key);
+      if (version % PRUNE_EVERY === 0) prune(sql, now);
+      return version;
+    }, durable),
+  delete: (key, { ifVersion }) =>
+    write((sql) => {
+      const now = Date.now();
+      const version = readVersion(sql, key, now);
+      if (version === 0 || (ifVersion !== undefined && version !== ifVersion)) return false;
+      sql.all("DELETE FROM toolport_records WHERE key = ?", key);
+      sql.all(
+        `INSERT INTO toolport_deletions (key, version, written_at) VALUES (?, ?, ?)
+         ON CONFLICT (key) DO UPDATE SET version = excluded.version, written_at = excluded.written_at`,
+        ...[key, nextNumber(sql), now],
+      );
+      return true;
+    }),
+  list: (prefix) =>
+    read((sql) => {
+      const end = keyAfterPrefix(prefix);
+      const range = end === undefined ? [prefix] : [prefix, end];
+      const rows = sql.all(
+        `SELECT key FROM toolport_records WHERE key >= ? ${end === undefined ? "" : "AND key < ?"} AND ${live} ORDER BY key`,
+        ...range,
+        Date.now(),
+      );
+      return rows.map((row) => String(row["key"]));
+    }),
+  acquireLease: (name, ttlMs) =>
+    write((sql) => {
+      const [now, holder] = [Date.now(), holderOf()];
+      const [held] = sql.all(
+        "SELECT holder FROM toolport_leases WHERE name = ? AND expires_at > ?",
+        name,
+        now,
+      );
+      if (held !== undefined && holder?.isGone(String(held["holder"])) !== true) return undefined;
+      const fence = nextNumber(sql);
+      sql.all(
+        `INSERT INTO toolport_leases (name, fence, expires_at, holder) VALUES (?, ?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at,
+           holder = excluded.holder`,
+        ...[name, fence, Math.ceil(now + ttlMs), holder?.id ?? null],
+      );
+      return fence;
+    }),
+  renewLease: (name, fence, ttlMs) =>
+    write((sql) => {
+      const update = "UPDATE toolport_leases SET expires_at = ? WHERE name = ? AND fence = ? RETURNING name";
+      return sql.all(update, Math.ceil(Date.now() + ttlMs), name, fence).length > 0;
+    }),
+});
 
 /** True if a record is encrypted, and not only marked as secret. */
 export function hasSealedRecord(sql: SqlRunner): boolean {
@@ -137,87 +191,6 @@ export function hasSealedRecord(sql: SqlRunner): boolean {
     Date.now(),
   );
   return row !== undefined;
-}
-
-function putRecord(
-  sql: SqlRunner,
-  { key, text, ifVersion, ttlMs, lease }: Omit<BackendPut, "durable"> & { key: string; text: string },
-): number | undefined {
-  return sql.transaction(() => {
-    const now = Date.now();
-    if (ifVersion !== undefined && readVersion(sql, key, now) !== ifVersion) return undefined;
-    if (lease !== undefined && readFence(sql, lease.name) !== lease.fence) return undefined;
-    const version = nextNumber(sql);
-    sql.all(
-      `INSERT INTO toolport_records (key, value, version, expires_at, written_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version,
-         expires_at = excluded.expires_at, written_at = excluded.written_at`,
-      key,
-      text,
-      version,
-      ttlMs === undefined ? null : Math.ceil(now + ttlMs),
-      now,
-    );
-    sql.all("DELETE FROM toolport_deletions WHERE key = ?", key);
-    if (version % PRUNE_EVERY === 0) prune(sql, now);
-    return version;
-  });
-}
-
-function deleteRecord(sql: SqlRunner, key: string, ifVersion: number | undefined): boolean {
-  return sql.transaction(() => {
-    const now = Date.now();
-    const version = readVersion(sql, key, now);
-    if (version === 0 || (ifVersion !== undefined && version !== ifVersion)) return false;
-    sql.all("DELETE FROM toolport_records WHERE key = ?", key);
-    sql.all(
-      `INSERT INTO toolport_deletions (key, version, written_at) VALUES (?, ?, ?)
-       ON CONFLICT (key) DO UPDATE SET version = excluded.version, written_at = excluded.written_at`,
-      key,
-      nextNumber(sql),
-      now,
-    );
-    return true;
-  });
-}
-
-function listKeys(sql: SqlRunner, prefix: string): string[] {
-  const end = keyAfterPrefix(prefix);
-  const range = end === undefined ? [prefix] : [prefix, end];
-  const rows = sql.all(
-    `SELECT key FROM toolport_records WHERE key >= ? ${end === undefined ? "" : "AND key < ?"} AND ${live} ORDER BY key`,
-    ...range,
-    Date.now(),
-  );
-  return rows.map((row) => String(row["key"]));
-}
-
-function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseRequest): number | undefined {
-  return sql.transaction(() => {
-    const now = Date.now();
-    const [held] = sql.all("SELECT holder FROM toolport_leases WHERE name = ? AND expires_at > ?", name, now);
-    if (held !== undefined && holder?.isGone(String(held["holder"])) !== true) return undefined;
-    const fence = nextNumber(sql);
-    sql.all(
-      `INSERT INTO toolport_leases (name, fence, expires_at, holder) VALUES (?, ?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at,
-         holder = excluded.holder`,
-      name,
-      fence,
-      Math.ceil(now + ttlMs),
-      holder?.id ?? null,
-    );
-    return fence;
-  });
-}
-
-/** Lets the lease run `ttlMs` from now if `fence` is still the last one granted. */
-function renewLease(
-  sql: SqlRunner,
-  { name, fence, ttlMs }: { name: string; fence: number; ttlMs: number },
-): boolean {
-  const update = "UPDATE toolport_leases SET expires_at = ? WHERE name = ? AND fence = ? RETURNING name";
-  return sql.transaction(() => sql.all(update, Math.ceil(Date.now() + ttlMs), name, fence).length > 0);
 }
 
 /** Keys written or deleted above the version `after` and not before the time `since`, with the version reached. */

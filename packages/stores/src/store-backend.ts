@@ -30,12 +30,6 @@ export interface LeaseHolder {
   isGone(id: string): boolean;
 }
 
-export interface LeaseRequest {
-  readonly name: string;
-  readonly ttlMs: number;
-  readonly holder?: LeaseHolder | undefined;
-}
-
 /**
  * The raw store. Keys are non-empty, well-formed Unicode without NUL (`createStore` ensures this). A backend connects
  * at first use, throws only `StateError`s, and limits the time of every call; `createStore` adds JSON,
@@ -67,6 +61,9 @@ export interface StoreBackend {
   /** Called once, when no other call is under way. */
   close(): Promise<void>;
 }
+
+/** The methods that read and write records and leases. */
+export type RecordMethods = Omit<StoreBackend, "durabilityRisk" | "watch" | "close">;
 
 /** Compares two keys as a database compares their bytes. */
 export function compareKeys(a: string, b: string): number {

@@ -85,9 +85,6 @@ interface Play {
 }
 
 class ReplayConnection {
-  readonly #book: ScriptBook;
-  readonly #transport: Transport;
-  readonly #speed: number;
   readonly #closed = new AbortController();
   /** How often scripts were played. Scripts for the same message share a counter, stored under the first one. */
   readonly #played = new Map<Script, number>();
@@ -97,10 +94,11 @@ class ReplayConnection {
   readonly #subscriptions = new Map<Id | undefined, Id>();
   #lastId = 0;
 
-  constructor(book: ScriptBook, transport: Transport, speed: number) {
-    this.#book = book;
-    this.#transport = transport;
-    this.#speed = speed;
+  constructor(
+    private readonly book: ScriptBook,
+    private readonly transport: Transport,
+    private readonly speed: number,
+  ) {
     transport.onmessage = (message) => this.#receive(message as RpcMessage);
     transport.onclose = () => this.#closed.abort();
   }
@@ -115,7 +113,7 @@ class ReplayConnection {
       this.#running.get(params?.["requestId"] as Id)?.abort();
       return;
     }
-    const scripts = this.#book.find(method, bareParams(params));
+    const scripts = this.book.find(method, bareParams(params));
     if (scripts[0] !== undefined) this.#perform(scripts, message);
     else if (id === undefined) return;
     else if (EMPTY_RESULTS.has(method)) this.#send({ id, result: {} });
@@ -148,7 +146,7 @@ class ReplayConnection {
         await this.#waitForResponse(play, step.id);
         continue;
       }
-      if (this.#speed > 0) await sleep(step.afterMs / this.#speed, signal);
+      if (this.speed > 0) await sleep(step.afterMs / this.speed, signal);
       signal.throwIfAborted();
       const message = this.#rewrite(step.message, play);
       if (message !== undefined) this.#send(message);
@@ -202,7 +200,7 @@ class ReplayConnection {
   }
 
   #notRecorded(method: string, params: Readonly<Record<string, unknown>>): NonNullable<RpcMessage["error"]> {
-    const others = this.#book.ofMethod(method);
+    const others = this.book.ofMethod(method);
     const data = { toolport: "NOT_RECORDED", method };
     if (others.length === 0) {
       return { code: METHOD_NOT_FOUND, message: `The recording contains no ${method}`, data };
@@ -214,7 +212,7 @@ class ReplayConnection {
 
   #send(message: RpcMessage): void {
     // Fails only if the client has closed the connection.
-    this.#transport.send({ ...message, jsonrpc: "2.0" } as JSONRPCMessage).catch(() => {});
+    this.transport.send({ ...message, jsonrpc: "2.0" } as JSONRPCMessage).catch(() => {});
   }
 }
 
@@ -305,16 +303,13 @@ function writeScripts(messages: readonly RecordedMessage[]): Script[] {
 
 /** Reads one connection. A message that the server sends on its own belongs to the latest script. */
 class ScriptWriter {
-  readonly #scripts: Script[];
   readonly #byRequest = new Map<Id, Script>();
   readonly #byToken = new Map<unknown, Script>();
   readonly #serverRequests = new Map<Id, Script>();
   readonly #lastAt = new Map<Script, number>();
   #latest: Script | undefined;
 
-  constructor(scripts: Script[]) {
-    this.#scripts = scripts;
-  }
+  constructor(private readonly scripts: Script[]) {}
 
   addClientMessage({ message, atMs }: RecordedMessage): void {
     const { id, method, params } = message;
@@ -326,7 +321,7 @@ class ScriptWriter {
     }
     const { progressToken } = (params?.["_meta"] ?? {}) as { progressToken?: unknown };
     const script: Script = { method, params: bareParams(params), id, progressToken, steps: [], end: "open" };
-    this.#scripts.push(script);
+    this.scripts.push(script);
     if (id !== undefined) this.#byRequest.set(id, script);
     if (progressToken !== undefined) this.#byToken.set(progressToken, script);
     this.#lastAt.set(script, atMs);

@@ -161,7 +161,7 @@ export class McpClientManager implements AsyncDisposable {
     this.#root = createToolport({ ...options, restore: restore === false ? false : "lazy" });
     this.toolport = principal === undefined ? this.#root : this.#root.as(principal);
     const warn = (message: string) => options.logger?.warn(message);
-    this.#records = new ServerRecords({ store: options.store, principal, warn });
+    this.#records = new ServerRecords(options.store, principal, warn);
     this.restored = restore === false ? Promise.resolve() : this.#restore(restore === "connect");
   }
 

@@ -2,7 +2,7 @@
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import { canParseUrl, definedFields, hashText, StateError, toToolportError } from "@toolport/base";
 import type { HttpServerEntry } from "@toolport/core";
-import type { Store } from "@toolport/stores";
+import { type Store, userPrefix } from "@toolport/stores";
 
 /** Headers in any form that `new Headers()` accepts. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;
@@ -79,21 +79,17 @@ export interface ServerRecord {
   readonly print: string;
 }
 
-export interface RecordOptions {
-  readonly store: Store | undefined;
-  readonly principal: string | undefined;
-  /** If the store fails, the server is not saved but works. */
-  readonly warn: (message: string) => void;
-}
-
 export class ServerRecords {
-  readonly #options: RecordOptions;
   readonly #prefix: string;
   readonly #records = new Map<string, ServerRecord>();
 
-  constructor(options: RecordOptions) {
-    this.#options = options;
-    this.#prefix = `agents/${encodeURIComponent(options.principal ?? "")}/`;
+  /** @param warn if the store fails, the server is not saved but works */
+  constructor(
+    private readonly store: Store | undefined,
+    principal: string | undefined,
+    private readonly warn: (message: string) => void,
+  ) {
+    this.#prefix = userPrefix("agents", principal);
   }
 
   get ids(): string[] {
@@ -150,14 +146,13 @@ export class ServerRecords {
   }
 
   async #attempt(what: string, run: (store: Store) => Promise<unknown>): Promise<void> {
-    const { store, warn } = this.#options;
-    if (store === undefined) return;
+    if (this.store === undefined) return;
     try {
-      await run(store);
+      await run(this.store);
     } catch (error) {
       // A missing key is an error, not an empty store.
       if (StateError.isInstance(error) && error.code === "KEY_MISMATCH") throw error;
-      warn(`The server records of an agent could not be ${what}: ${toToolportError(error).message}`);
+      this.warn(`The server records of an agent could not be ${what}: ${toToolportError(error).message}`);
     }
   }
 }

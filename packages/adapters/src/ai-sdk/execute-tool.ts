@@ -264,18 +264,17 @@ const MAX_TRIES = 3;
  * or change. Here the call is saved when approval is requested, and the messages can only release that call, once.
  */
 export class BoundApprovals {
-  readonly #toolport: ToolSource;
-  readonly #parts: ToolSetParts;
   readonly #key: AiSdkSuspendOptions["key"];
   readonly #limits: SuspendOptions;
   readonly #offered: ReadonlyMap<string, OfferedTool>;
   /** Ids of denied approvals that need no further work. */
   readonly #settled = new Set<string>();
 
-  constructor(offered: readonly OfferedTool[], parts: ToolSetParts) {
+  constructor(
+    offered: readonly OfferedTool[],
+    private readonly parts: ToolSetParts,
+  ) {
     const { key, ...limits } = parts.options.suspend as AiSdkSuspendOptions;
-    this.#toolport = parts.toolport;
-    this.#parts = parts;
     this.#key = key;
     this.#limits = limits;
     this.#offered = new Map(offered.map((each) => [each.tool.name, each]));
@@ -292,7 +291,7 @@ export class BoundApprovals {
     if (key === undefined) return false;
     try {
       const suspend = { ...this.#limits, key };
-      return (await this.#toolport.requestApproval?.(name, args, { ...options, suspend })) !== undefined;
+      return (await this.parts.toolport.requestApproval?.(name, args, { ...options, suspend })) !== undefined;
     } catch {
       return false;
     }
@@ -311,10 +310,10 @@ export class BoundApprovals {
     if (key === undefined) return undefined;
     const suspend = { ...this.#limits, key, create: false };
     for (let tries = 1; ; tries += 1) {
-      const outcome = await this.#toolport.callTool(name, args, { ...options, suspend });
+      const outcome = await this.parts.toolport.callTool(name, args, { ...options, suspend });
       if (!isSuspended(outcome) || outcome.reason !== "approval") return outcome;
       try {
-        return await resumeTool(this.#toolport, outcome.token, { approve: true }, options);
+        return await resumeTool(this.parts.toolport, outcome.token, { approve: true }, options);
       } catch (error) {
         // Another process was faster: its result is saved.
         const isLost = SuspensionError.isInstance(error) && error.code === "SUSPENSION_UNKNOWN";
@@ -333,19 +332,19 @@ export class BoundApprovals {
       const offered = this.#offered.get(toolName);
       // The call may be refused already, or its approval may have expired.
       if (offered !== undefined)
-        await this.#refuse(boundCall(offered, this.#parts, { input, execution }), execution).catch(() => {});
+        await this.#refuse(boundCall(offered, this.parts, { input, execution }), execution).catch(() => {});
     }
   }
 
   async #refuse({ name, args, options }: BoundCall, call: AiSdkCall): Promise<void> {
     const key = await this.#keyOf(call);
     if (key === undefined) return;
-    const outcome = await this.#toolport.callTool(name, args, {
+    const outcome = await this.parts.toolport.callTool(name, args, {
       ...options,
       suspend: { key, create: false },
     });
     if (isSuspended(outcome) && outcome.reason === "approval")
-      await resumeTool(this.#toolport, outcome.token, { approve: false });
+      await resumeTool(this.parts.toolport, outcome.token, { approve: false });
   }
 
   /** The key contains how often the conversation used the id before: some models count their calls from one in every response. */

@@ -285,7 +285,6 @@ const tasks = new WeakMap<object, TaskQuestions>();
  * answers are matched by token instead: every value that does not belong to a waiting call is skipped.
  */
 class TaskQuestions {
-  readonly #task: GraphTask;
   /** Calls that neither wait nor are over. */
   #running = 0;
   #entered = 0;
@@ -294,9 +293,7 @@ class TaskQuestions {
   /** Answers of earlier values, by token, oldest first. */
   readonly #answers = new Map<string, ResumeInput[]>();
 
-  private constructor(task: GraphTask) {
-    this.#task = task;
-  }
+  private constructor(private readonly task: GraphTask) {}
 
   /** All calls of one run of a task share this, whatever port their tools belong to. */
   static of(task: GraphTask): TaskQuestions {
@@ -339,7 +336,7 @@ class TaskQuestions {
     const value: InterruptValue = { type: INTERRUPT_TYPE, calls: entries.map(([, { call }]) => call) };
     try {
       for (let count = 0; count < MAX_VALUES; count += 1) {
-        this.#keep(this.#task.interrupt(value));
+        this.#keep(this.task.interrupt(value));
         const answered = entries.flatMap(([order, waiting]) => {
           const answer = this.#take(waiting.call);
           return answer === undefined ? [] : [{ order, waiting, answer }];
@@ -363,10 +360,10 @@ class TaskQuestions {
    * gets its own.
    */
   #skipUsed(): void {
-    const { resume = [], interruptCounter } = this.#task.scratchpad;
+    const { resume = [], interruptCounter } = this.task.scratchpad;
     if (typeof interruptCounter !== "number") return;
     for (let at = interruptCounter + 1; isAnswers(resume[at]); at += 1)
-      this.#keep(this.#task.interrupt({ type: INTERRUPT_TYPE, calls: [] }));
+      this.#keep(this.task.interrupt({ type: INTERRUPT_TYPE, calls: [] }));
   }
 
   #keep(value: unknown): void {

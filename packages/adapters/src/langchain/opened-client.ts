@@ -90,7 +90,6 @@ export function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => strin
 
 /** The ports of callers with their own headers or credentials: one each, for the lifetime of the client. */
 class CallerPorts {
-  readonly #toolport: Toolport;
   readonly #ports = new Map<string, Toolport>();
   #lastProvider = 0;
   readonly #numberOf = oncePerObject((_provider: object) => {
@@ -98,9 +97,7 @@ class CallerPorts {
     return this.#lastProvider;
   });
 
-  constructor(toolport: Toolport) {
-    this.#toolport = toolport;
-  }
+  constructor(private readonly toolport: Toolport) {}
 
   /** All ports so far, except the plain one. */
   get ports(): Iterable<Toolport> {
@@ -110,7 +107,7 @@ class CallerPorts {
   /** Identifies a caller by its headers and provider; undefined without both. */
   portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
     const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
-    if (fields.length === 0 && authProvider === undefined) return this.#toolport;
+    if (fields.length === 0 && authProvider === undefined) return this.toolport;
     const identity = JSON.stringify([
       fields.sort(),
       authProvider === undefined ? 0 : this.#numberOf(authProvider),
@@ -118,7 +115,7 @@ class CallerPorts {
     const existing = this.#ports.get(identity);
     if (existing !== undefined) return existing;
     // Names appear in logs and traces, so this one reveals nothing about the credentials.
-    const port = this.#toolport.as(`caller-${crypto.randomUUID()}`, {
+    const port = this.toolport.as(`caller-${crypto.randomUUID()}`, {
       ...(fields.length > 0 && { headers: { ...headers } }),
       ...(authProvider !== undefined && {
         // A provider of SDK v1 has the same methods under the same names.
@@ -135,11 +132,9 @@ const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 
 /** Requests log messages from servers, as each era requires, and again after every reconnect. */
 class LoggingLevels {
-  readonly #toolport: Toolport;
   readonly #levels = new Map<string, LoggingLevel>();
 
-  constructor(toolport: Toolport) {
-    this.#toolport = toolport;
+  constructor(private readonly toolport: Toolport) {
     toolport.on("state", ({ server, to, principal }) => {
       const level = this.#levels.get(server);
       if (to !== "ready" || principal !== undefined || level === undefined) return;
@@ -160,9 +155,9 @@ class LoggingLevels {
   }
 
   async #sendLevel(server: string, level: LoggingLevel): Promise<void> {
-    const { era, capabilities } = this.#toolport.snapshot().servers[server] ?? {};
+    const { era, capabilities } = this.toolport.snapshot().servers[server] ?? {};
     if (era !== "legacy" || capabilities?.["logging"] === undefined) return;
-    await (await this.#toolport.client(server)).setLoggingLevel(level);
+    await (await this.toolport.client(server)).setLoggingLevel(level);
   }
 }
 

@@ -1,4 +1,5 @@
-/** The logger, debug channels, and what shows messages as they are sent. */
+/** The logger, debug channels, the levels of servers, and what shows messages as they are sent. */
+import type { LoggingLevel } from "@modelcontextprotocol/client";
 import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
 import { compileNames } from "../util/glob.js";
 import { redactText } from "../util/redact-text.js";
@@ -129,3 +130,21 @@ export function createWireLog({
     channel(line);
   };
 }
+
+/** Levels of the log messages of servers, in ascending order of severity. */
+export const LOG_LEVELS = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+] as const satisfies readonly LoggingLevel[];
+
+/** Minimum level of the messages that a server sends. */
+export type LogLevel = LoggingLevel;
+
+export const isLogLevel = (level: unknown): level is LogLevel =>
+  (LOG_LEVELS as readonly unknown[]).includes(level);

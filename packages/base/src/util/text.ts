@@ -153,25 +153,44 @@ export function canParseUrl(text: string, base?: string): boolean {
   }
 }
 
+/** More arguments than this at once would overflow the stack of some engines. */
+const CHUNK = 0x8000;
+
+/** The standard alphabet, padded. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + CHUNK));
+  }
+  return btoa(binary);
+}
+
+/** The bytes, or undefined if the text is not base64 or base64url. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) =>
+      char.charCodeAt(0),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
 /** Encodes anything but visible ASCII as Base64, so that an argument cannot inject another header. */
 export function encodeHeaderText(value: string): string {
   const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
   const looksEncoded = value.startsWith("=?base64?") && value.endsWith("?=");
   if (plain && !looksEncoded) return value;
-  const bytes = new TextEncoder().encode(value);
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return `=?base64?${btoa(binary)}?=`;
+  return `=?base64?${toBase64(encoder.encode(value))}?=`;
 }
 
 /** Undoes {@link encodeHeaderText}. Undefined if the encoding is not canonical Base64 of UTF-8. */
 export function decodeHeaderText(value: string): string | undefined {
   if (!value.startsWith("=?base64?") || !value.endsWith("?=")) return value;
   const encoded = value.slice("=?base64?".length, -"?=".length);
+  const bytes = fromBase64(encoded);
+  if (bytes === undefined || toBase64(bytes) !== encoded) return undefined;
   try {
-    const binary = atob(encoded);
-    if (btoa(binary) !== encoded) return undefined;
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;

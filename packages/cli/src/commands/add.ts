@@ -1,7 +1,7 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { ConfigError, resolveCommand, shellWord } from "@toolport/base";
+import { ConfigError, resolveCommand } from "@toolport/base";
 import { parseJsonConfig } from "@toolport/base/json-config";
 import { saveOwnConfig } from "@toolport/config";
 import { checkWritten, hasVariables, isServerEntry, readGiven, textsIn } from "@toolport/config/internal";
@@ -12,6 +12,7 @@ import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from
 import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, usageError } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
 import { openRegistry } from "./search.js";
 

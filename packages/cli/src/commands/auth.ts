@@ -1,11 +1,12 @@
 /** `toolport auth` and `logout`: log in to a server in the browser, and delete its tokens. */
-import { AuthError, shellWord } from "@toolport/base";
+import { AuthError } from "@toolport/base";
 import { authorizeInBrowser } from "@toolport/config";
 import type { ServerReport, Toolport } from "@toolport/core";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, PRINCIPAL_OPTION, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { forgetInputs } from "../load-servers.js";
 import { plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 import { principalOf } from "../suspended-calls.js";
 
 export const authCommand: CommandSpec = {

@@ -1,6 +1,6 @@
 /** `toolport call`: calls a tool and prints the result. */
 import { resolve } from "node:path";
-import { AuthError, type JsonSchema, shellWord, suggest, ToolCallError } from "@toolport/base";
+import { AuthError, type JsonSchema, suggest, ToolCallError } from "@toolport/base";
 import {
   type CallToolOptions,
   isSuspended,
@@ -22,6 +22,7 @@ import {
 } from "../command-options.js";
 import { requireTool, serversNamed } from "../connect-servers.js";
 import { CliError } from "../errors.js";
+import { shellWord } from "../shell-words.js";
 import {
   principalOf,
   readSuspend,

@@ -1,11 +1,11 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
 
-import { shellWord } from "@toolport/base";
 import { saveOwnConfig } from "@toolport/config";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
 import { configurationError } from "../errors.js";
 import { findOwnFile, savedNames, unknownServer } from "../load-servers.js";
+import { shellWord } from "../shell-words.js";
 
 type ServerChange = "remove" | "enable" | "disable";
 

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type ConfigIssue, shellWord, suggest } from "@toolport/base";
+import { type ConfigIssue, suggest } from "@toolport/base";
 import { DIALECT_KINDS, type DialectKind, exportConfig, findConfigs, saveOwnConfig } from "@toolport/config";
 import {
   type CheckedServer,
@@ -20,6 +20,7 @@ import { flag, PROJECT, REPLACE, SERVERS, text, texts } from "../command-options
 import { CliError, configurationError } from "../errors.js";
 import { describeEntry, entriesOf, ownFileFor, unknownServer } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 
 export const importCommand: CommandSpec = {
   name: "import",

@@ -1,9 +1,9 @@
 /** `toolport inspect`: shows everything about a server, with `--raw` the exchanged messages, too. */
 
-import { formatPairs } from "@toolport/base";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { requireServer, type ServerOutcome, sourceOf } from "../connect-servers.js";
+import { formatPairs } from "../format-table.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
 import { signature } from "./tools.js";
 

@@ -1,7 +1,6 @@
 /** `toolport list`: connects the servers and shows their state. */
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
-import { formatRow, type TableColumn, textWidth } from "@toolport/base";
 import type { ToolCosts } from "@toolport/core";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand, ServerOrigin } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
@@ -13,6 +12,7 @@ import {
   sourceOf,
 } from "../connect-servers.js";
 import { CliError, EXIT, errorDocument, exitCodeOf } from "../errors.js";
+import { formatRow, type TableColumn, textWidth } from "../format-table.js";
 import { TYPED_SOURCE } from "../load-servers.js";
 import { about, type Colour, cell, plainBlock, plainLine } from "../plain-text.js";
 

@@ -2,7 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type ResourceContents, shellWord } from "@toolport/base";
+import type { ResourceContents } from "@toolport/base";
 import { toContentParts } from "@toolport/core";
 import { formatPart } from "../call-result.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
@@ -10,6 +10,7 @@ import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../comm
 import { connectForList, requireServer } from "../connect-servers.js";
 import { CliError, usageError } from "../errors.js";
 import { oneLine } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 
 export const readCommand: CommandSpec = {
   name: "read",

@@ -1,6 +1,6 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
 import type { ToolSource } from "@toolport/adapters/internal";
-import { shellWord, ToolportError } from "@toolport/base";
+import { ToolportError } from "@toolport/base";
 import type { ApprovalRequest, Toolport, ToolportOptions } from "@toolport/core";
 import { type AgentOutcome, chooseModel, type Model, type ModelApi, runAgent } from "../agent.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
@@ -9,6 +9,7 @@ import { connectServers } from "../connect-servers.js";
 import { CliError, configurationError, EXIT, exitCodeOf, usageError } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
+import { shellWord } from "../shell-words.js";
 
 export const runCommand: CommandSpec = {
   name: "run",

@@ -1,11 +1,12 @@
 /** `toolport search`: searches a registry for servers. */
-import { shellWord, ToolportError } from "@toolport/base";
+import { ToolportError } from "@toolport/base";
 import { McpRegistryClient, type RegistryServer } from "@toolport/registry";
 import { OFFICIAL_REGISTRY } from "@toolport/registry/internal";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { number, REGISTRY, text } from "../command-options.js";
 import { CliError, exitCodeOf } from "../errors.js";
 import { oneLine } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 
 export const searchCommand: CommandSpec = {
   name: "search",

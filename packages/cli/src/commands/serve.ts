@@ -1,6 +1,6 @@
 /** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
 
-import { type Logger, shellWord } from "@toolport/base";
+import type { Logger } from "@toolport/base";
 import type { Toolport } from "@toolport/core";
 import { createGateway, type Gateway, type GatewayOptions, watchPolicy } from "@toolport/gateway";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
@@ -23,6 +23,7 @@ import {
   runsGateway,
   type ServeSettings,
 } from "../serve/serve-settings.js";
+import { shellWord } from "../shell-words.js";
 
 /** The clients for which `--print-config` writes an entry. */
 const CLIENTS: readonly ConfigClient[] = ["claude-desktop", "claude-code", "cursor", "vscode", "codex"];

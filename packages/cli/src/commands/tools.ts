@@ -1,11 +1,13 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
-import { formatTable, isRecord, type JsonSchema, shellWord, type ToolInfo, wrapWords } from "@toolport/base";
+import { isRecord, type JsonSchema, type ToolInfo } from "@toolport/base";
 import type { ToolCosts } from "@toolport/core";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, number, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
+import { formatTable, wrapWords } from "../format-table.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 
 export const toolsCommand: CommandSpec = {
   name: "tools",

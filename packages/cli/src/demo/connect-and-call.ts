@@ -1,8 +1,9 @@
 /** Connects to all servers at once and calls a tool on each; shows filters, name collisions, and that a second port needs no protocol probe. */
-import { ConnectionError, formatTable, type TableColumn } from "@toolport/base";
+import { ConnectionError } from "@toolport/base";
 import { createToolport, type ServerReport, type Toolport, type ToolportSnapshot } from "@toolport/core";
 import { memoryStore, type Store } from "@toolport/stores";
 import type { CommandContext } from "../command.js";
+import { formatTable, type TableColumn } from "../format-table.js";
 import type { Colour, Paint } from "../plain-text.js";
 import { type DemoServers, EXPECTED_FAILURES, type WeatherServers } from "./servers.js";
 import { check } from "./step-runner.js";

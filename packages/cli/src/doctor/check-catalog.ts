@@ -1,12 +1,13 @@
 /** Connects the servers and checks what they offer: names, schemas, withheld tools, and what their definitions cost. */
 
-import { ConnectionError, shellWord, type ToolportError } from "@toolport/base";
+import { ConnectionError, type ToolportError } from "@toolport/base";
 import type { ServerReport, ToolCosts, ToolportSnapshot } from "@toolport/core";
 import { deriveSchema, type SchemaTarget } from "@toolport/schemas";
 import { type SchemaChangeKind, sayUnchecked, uncheckedParts } from "@toolport/schemas/internal";
 import type { CommandContext, OpenedPort } from "../command.js";
 import { EXIT, exitCodeOf } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 import { type Finding, findingsOf } from "./checks.js";
 
 const STDERR_LINES = 6;

@@ -12,7 +12,6 @@ import {
   fromSystemError,
   readField,
   StateError,
-  shellWord,
   ToolportError,
   toToolportError,
 } from "@toolport/base";
@@ -24,6 +23,7 @@ import type { Store } from "@toolport/stores";
 import type { CommandContext, WrittenServers } from "../command.js";
 import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";
+import { shellWord } from "../shell-words.js";
 
 export type FindingStatus = "ok" | "warn" | "fail" | "skip";
 

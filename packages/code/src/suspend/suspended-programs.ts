@@ -8,12 +8,14 @@
 import {
   CatalogError,
   canonicalJson,
+  fromBase64,
   isRecord,
   SuspensionError,
   sha256,
   type ToolInfo,
   ToolportError,
   throwUnsent,
+  toBase64,
 } from "@toolport/base";
 import {
   isSuspended,
@@ -26,13 +28,11 @@ import {
 } from "@toolport/core";
 import { portOf, readSuspendOption } from "@toolport/core/internal";
 import {
-  fromBase64,
   type HeldRecord,
   isAbandoned,
   type LeasedRecord,
   type Store,
   TokenRecords,
-  toBase64,
   userPrefix,
   type VersionedRecord,
 } from "@toolport/stores";

@@ -4,6 +4,7 @@ import { escapeToken, isRecord, type JsonSchema, mapSubschemas, subschemas } fro
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";
 import { ChangeLog, type DerivedSchema, type SchemaChange, type SchemaTarget } from "./derived-schema.js";
+import { TARGET_RULES } from "./target-rules.js";
 
 /** Steps that save more tokens than the safe ones. The first two lose text. */
 export interface CompactOptions {
@@ -45,14 +46,6 @@ export interface WithCompact {
 /** Shorter limits would leave nothing to read. */
 const MIN_LIMIT = 20;
 const SAFE: CompactOptions = Object.freeze({});
-/** Targets that accept all of JSON Schema below the root: references, and an `enum` without a `type`. */
-const LENIENT: ReadonlySet<SchemaTarget> = new Set(["openai", "anthropic"]);
-const WITH_TYPE_LISTS: ReadonlySet<SchemaTarget> = new Set([
-  "openai",
-  "openai-strict",
-  "anthropic",
-  "gemini-json",
-]);
 
 /**
  * The steps of an option; undefined for none.
@@ -99,19 +92,22 @@ export function compactDerived(
 
 function writeCompact(
   derived: DerivedSchema,
-  target: SchemaTarget,
+  target: Exclude<SchemaTarget, "plain">,
   { parameters, defs }: { parameters: number | undefined; defs: boolean },
 ): DerivedSchema {
   // A schema that strict mode cannot express is sent in the lenient form.
   const form = target === "openai-strict" && !derived.strict ? "openai" : target;
+  const { keywords, typeLists = false } = TARGET_RULES[form];
+  // All of JSON Schema below the root: references, and an `enum` without a `type`.
+  const isLenient = keywords === undefined;
   const log = new ChangeLog();
   const shorter = compactSchema(derived.schema, {
-    dropsTypes: LENIENT.has(form),
-    typeLists: WITH_TYPE_LISTS.has(form),
+    dropsTypes: isLenient,
+    typeLists,
     parameters,
     onChange: (path, keyword, detail) => log.add("compacted", keyword, [path], detail),
   });
-  const schema = defs && LENIENT.has(form) ? shareRepeatedParts(shorter) : shorter;
+  const schema = defs && isLenient ? shareRepeatedParts(shorter) : shorter;
   if (schema !== shorter) log.add("compacted", "$defs", ["#"], "repeated parts are written once");
   return schema === derived.schema
     ? derived

@@ -33,14 +33,8 @@ export class Derivation {
     readonly log: ChangeLog,
     /** New names of properties, for the whole schema, so that a property has the same new name everywhere. */
     readonly names: ReadonlyMap<string, string>,
-    readonly writer: (tree: SchemaTree, to: Derivation) => Json,
   ) {
     this.hasCuts = log.losses > 0;
-  }
-
-  /** Writes a subschema. */
-  write(tree: SchemaTree): Json {
-    return this.writer(tree, this);
   }
 
   count(): void {

@@ -74,7 +74,7 @@ function derive(schema: JsonSchema, rules: TargetRules, limits: RefLimits) {
   const log = new ChangeLog();
   const read = flattenTree(unwrapSingleChoices(readTree(schema, log, limits)), log);
   const tree = rules.flattensRoot ? flattenRootUnion(read, log) : read;
-  const derivation = new Derivation(rules, log, renameProperties(tree, rules), writeRestricted);
+  const derivation = new Derivation(rules, log, renameProperties(tree, rules));
   const wrapped = !isObjectRoot(tree);
   if (wrapped) log.add("wrapped", WRAPPED, ["#"]);
   const written = wrapped ? writeWrapped(tree, derivation) : writeRoot(tree, derivation);

@@ -100,13 +100,12 @@ export const never = (at: string): SchemaTree => new SchemaTree(at).set("not", n
 
 /** Converts the tree back to JSON Schema, for descriptions that quote it. */
 export function treeToJson(value: unknown): unknown {
-  if (value instanceof SchemaTree) return value.isNever() ? false : entriesToJson(entriesOf(value));
+  if (value instanceof SchemaTree) {
+    const entries = [...value.keywords].map(([keyword, entry]): [string, unknown] => [keyword, entry.value]);
+    return value.isNever() ? false : entriesToJson(entries);
+  }
   if (value instanceof Map) return entriesToJson(value);
   return Array.isArray(value) ? value.map(treeToJson) : value;
-}
-
-function* entriesOf(tree: SchemaTree): Generator<[string, unknown]> {
-  for (const [keyword, { value }] of tree.keywords) yield [keyword, value];
 }
 
 function entriesToJson(entries: Iterable<[string, unknown]>): Record<string, unknown> {

@@ -40,7 +40,7 @@ function writeTypes(tree: SchemaTree, to: Derivation, isRoot: boolean): Json {
   const isFree = types?.filter((type) => type !== "null").join() === "object" && !hasProperties(tree);
   if (isFree && !isRoot && to.rules.message)
     return writeFreeObject(tree, types?.includes("null") === true, to);
-  return writeOne(types === undefined ? tree : tree.copy().set("type", types, tree.from("type")), types, to);
+  return writeOne(types === undefined ? tree : tree.copy().set("type", types, tree.from("type")), to);
 }
 
 const hasProperties = (tree: SchemaTree): boolean => tree.map("properties").size > 0;
@@ -111,7 +111,8 @@ function mustSplit(tree: SchemaTree, types: readonly string[], { rules }: Deriva
   return Array.isArray(values) && values.includes(null);
 }
 
-function writeOne(tree: SchemaTree, types: readonly string[] | undefined, to: Derivation): Json {
+function writeOne(tree: SchemaTree, to: Derivation): Json {
+  const types = tree.types();
   const words = to.sayRemarks(tree);
   const out: Json = {};
   if (tree.has(JSON_TEXT)) {
@@ -120,9 +121,9 @@ function writeOne(tree: SchemaTree, types: readonly string[] | undefined, to: De
   }
   if (types === undefined) to.problem(tree, "type", "has no type");
   else Object.assign(out, writeType(types, to));
-  words.push(...writeEnum(tree, types, out, to));
-  if (types?.includes("object") !== false) words.push(...writeObject(tree, types, out, to));
-  if (types?.includes("array") !== false) words.push(...writeList(tree, types, out, to));
+  words.push(...writeEnum(tree, out, to));
+  if (types?.includes("object") !== false) words.push(...writeObject(tree, out, to));
+  if (types?.includes("array") !== false) words.push(...writeList(tree, out, to));
   const refused: string[] = [];
   for (const keyword of tree.keywords.keys()) {
     if (STRUCTURE.has(keyword) || keyword in out) continue;
@@ -145,13 +146,8 @@ function writeType(types: readonly string[], { rules }: Derivation): Json {
 }
 
 /** Writes an enum if the target accepts all of its values, otherwise a description. */
-function writeEnum(
-  tree: SchemaTree,
-  types: readonly string[] | undefined,
-  out: Json,
-  to: Derivation,
-): string[] {
-  const values = tree.get("enum");
+function writeEnum(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  const [types, values] = [tree.types(), tree.get("enum")];
   if (!Array.isArray(values)) return [];
   const fitting = values.filter(
     (value) => types === undefined || types.some((type) => isOfType(value, type)),
@@ -207,12 +203,7 @@ function writeNever(tree: SchemaTree, to: Derivation): Json {
 const REST = ["additionalProperties", "unevaluatedProperties"];
 
 /** Writes the keywords for objects into `out`; returns descriptions of those that cannot be written. */
-function writeObject(
-  tree: SchemaTree,
-  types: readonly string[] | undefined,
-  out: Json,
-  to: Derivation,
-): string[] {
+function writeObject(tree: SchemaTree, out: Json, to: Derivation): string[] {
   const declared = tree.map("properties");
   const required = tree.strings("required");
   const properties: Json = {};
@@ -225,7 +216,7 @@ function writeObject(
       names.set(written, name);
       to.log.add("renamed", name, tree.from("properties"), written);
     }
-    const schema = to.write(property);
+    const schema = writeRestricted(property, to);
     if (to.rules.strict && !required.includes(name)) {
       to.log.add("required", name, tree.from("properties"));
       optional.add(written);
@@ -236,7 +227,7 @@ function writeObject(
   if (declared.size > 0 || (tree.has("properties") && !to.rules.message)) out["properties"] = properties;
   if (names.size > 0 || optional.size > 0) to.notes.set(properties, { names, optional, absentIfNull });
   const words = writeRequired(tree, required, out, to);
-  if (types?.includes("object") === true || REST.some((keyword) => tree.has(keyword)))
+  if (tree.types()?.includes("object") === true || REST.some((keyword) => tree.has(keyword)))
     words.push(...writeRest(tree, properties, out, to));
   return words;
 }
@@ -277,7 +268,11 @@ function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation
     return [];
   }
   if (keyword === "unevaluatedProperties") to.log.add("rewritten", keyword, tree.from(keyword));
-  out["additionalProperties"] = rest.isNever() ? false : rest.keywords.size === 0 ? true : to.write(rest);
+  out["additionalProperties"] = rest.isNever()
+    ? false
+    : rest.keywords.size === 0
+      ? true
+      : writeRestricted(rest, to);
   return [];
 }
 
@@ -317,17 +312,12 @@ function allowNull(schema: Json): Json {
 }
 
 /** Writes the keywords for items into `out`; returns descriptions of those that cannot be written. */
-function writeList(
-  tree: SchemaTree,
-  types: readonly string[] | undefined,
-  out: Json,
-  to: Derivation,
-): string[] {
+function writeList(tree: SchemaTree, out: Json, to: Derivation): string[] {
   const rest = tree.tree("items");
   if (!tree.has("prefixItems")) {
     if (rest?.isNever() === true) return writeEmptyList(tree, out, to);
-    if (rest !== undefined) out["items"] = to.write(rest);
-    else if (types?.includes("array") === true) {
+    if (rest !== undefined) out["items"] = writeRestricted(rest, to);
+    else if (tree.types()?.includes("array") === true) {
       to.problem(tree, "items", "allows any items");
       out["items"] = writeAnyItem(tree, to);
     }
@@ -340,12 +330,12 @@ function writeList(
 
 function writeTuple(tree: SchemaTree, out: Json, to: Derivation): string[] {
   const rest = tree.tree("items");
-  out["prefixItems"] = tree.trees("prefixItems").map((item) => to.write(item));
+  out["prefixItems"] = tree.trees("prefixItems").map((item) => writeRestricted(item, to));
   if (rest?.isNever() === true) {
     const count = tree.trees("prefixItems").length;
     to.log.add("rewritten", "items", tree.from("items"), "maxItems");
     out["maxItems"] = Math.min(count, Number(tree.get("maxItems") ?? count));
-  } else if (rest !== undefined) out["items"] = to.write(rest);
+  } else if (rest !== undefined) out["items"] = writeRestricted(rest, to);
   return [];
 }
 
@@ -357,7 +347,9 @@ function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
     rest === undefined && Number(tree.get("maxItems") ?? Number.POSITIVE_INFINITY) > places.length;
   if (isOpen) to.problem(tree, "prefixItems", "allows any items after the first ones");
   const kinds = rest === undefined || rest.isNever() ? places : [...places, rest];
-  out["items"] = isOpen ? writeAnyItem(tree, to) : to.write(new SchemaTree(tree.at).set("anyOf", kinds, []));
+  out["items"] = isOpen
+    ? writeAnyItem(tree, to)
+    : writeRestricted(new SchemaTree(tree.at).set("anyOf", kinds, []), to);
   const said = ["prefixItems", "items"].filter((keyword) => tree.has(keyword));
   return to.say(tree, said);
 }
@@ -371,7 +363,7 @@ function writeEmptyList(tree: SchemaTree, out: Json, to: Derivation): string[] {
 }
 
 const writeAnyItem = (tree: SchemaTree, to: Derivation): Json =>
-  to.rules.message ? to.write(new SchemaTree(`${tree.at}/items`)) : {};
+  to.rules.message ? writeRestricted(new SchemaTree(`${tree.at}/items`), to) : {};
 
 /** Writes the schema as alternatives; undefined if it has none. Removes from `tree` what is described in words instead. */
 function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
@@ -383,15 +375,15 @@ function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   const merged = alternatives
     .map((item) => (base.keywords.size === 0 ? item : mergeTrees(base, flattenTree(item, to.log), to.log)))
     .filter((item) => !item.isNever());
-  if (merged.length === 1) return to.write(withOwnWords(merged[0]!, said));
-  if (merged.length === 0) return to.write(never(tree.at));
+  if (merged.length === 1) return writeRestricted(withOwnWords(merged[0]!, said), to);
+  if (merged.length === 0) return writeRestricted(never(tree.at), to);
   const refused = [...said.keywords.keys()].filter(
     (keyword) => keyword !== "title" && keyword !== "description",
   );
   const words = [...to.say(said, refused), ...to.sayRemarks(said)];
   if (to.rules.besideAnyOf === "nothing")
     return to.rules.openapi ? writeAlone(said, words, merged, to) : writePortable(said, words, merged, to);
-  return to.annotate({ anyOf: merged.map((item) => to.write(item)) }, said, words);
+  return to.annotate({ anyOf: merged.map((item) => writeRestricted(item, to)) }, said, words);
 }
 
 /** Removes the alternatives from the tree and returns those that are kept. */
@@ -450,7 +442,7 @@ function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTr
   const isNullable = real.length < merged.length;
   const description = describe(said.get("description"), words);
   const written = (real.length === 0 ? merged : real).map((item) => {
-    return spread(withWords(to.write(item), description), isNullable);
+    return spread(withWords(writeRestricted(item, to), description), isNullable);
   });
   const [first, ...others] = written.flatMap((item) => (item["anyOf"] as Json[] | undefined) ?? [item]);
   return others.length === 0 ? first! : { anyOf: [first, ...others] };
@@ -466,7 +458,7 @@ function writePortable(
   merged: SchemaTree[],
   to: Derivation,
 ): Json {
-  const written = merged.map((item) => to.write(item)).flatMap(alternativesOf);
+  const written = merged.map((item) => writeRestricted(item, to)).flatMap(alternativesOf);
   const real = written.filter((item) => item["type"] !== "null");
   const [first, ...others] = real.length === 0 ? written.slice(0, 1) : real;
   const description = describe(said.get("description"), words);

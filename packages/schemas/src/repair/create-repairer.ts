@@ -131,18 +131,13 @@ const TOP: Place = { path: "$", level: 0 };
 const asIs = (value: unknown, isWhole: boolean): RepairedValue => ({ value, repairs: [], isWhole });
 
 export class ValueRepairer {
-  readonly #maxLevels: number;
-  readonly #deadline: number;
   #steps = 0;
 
-  /** @param deadline when the search ends (`performance.now()`) */
+  /** @param limits `deadline`: when the search ends (`performance.now()`) */
   constructor(
     private readonly parts: SchemaParts,
-    { maxLevels, deadline }: { maxLevels: number; deadline: number },
-  ) {
-    this.#maxLevels = maxLevels;
-    this.#deadline = deadline;
-  }
+    private readonly limits: { readonly maxLevels: number; readonly deadline: number },
+  ) {}
 
   repair(value: unknown): RepairedValue {
     return this.#repair([this.parts.lenient.compiled.root], value, TOP);
@@ -155,7 +150,9 @@ export class ValueRepairer {
 
   #repair(parts: readonly Part[], value: unknown, place: Place): RepairedValue {
     if (this.#fits(parts, value)) return asIs(value, true);
-    return place.level > this.#maxLevels ? asIs(value, false) : this.#repairInvalid(parts, value, place);
+    return place.level > this.limits.maxLevels
+      ? asIs(value, false)
+      : this.#repairInvalid(parts, value, place);
   }
 
   #repairInvalid(parts: readonly Part[], value: unknown, place: Place): RepairedValue {
@@ -330,7 +327,7 @@ export class ValueRepairer {
   }
 
   #fits(parts: readonly Part[], value: unknown): boolean {
-    if (performance.now() > this.#deadline) throw new RepairGivenUp();
+    if (performance.now() > this.limits.deadline) throw new RepairGivenUp();
     return parts.every((part) => this.parts.fits(part, value));
   }
 

@@ -129,7 +129,7 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
     });
   };
 
-  const methods = recordMethods(run, run);
+  const methods = recordMethods(run, (step) => run((sql) => sql.transaction(() => step(sql))));
   return {
     ...methods,
     async put(key, ...rest) {

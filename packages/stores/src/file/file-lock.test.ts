@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { leaseHolder } from "../local-files.js";
-import { sweepLock, tryLock } from "./file-lock.js";
+import { sweepLock, tryLock } from "./file-store.js";
 
 const [FIRST, SECOND] = [crypto.randomUUID(), crypto.randomUUID()];
 let folder = "";

@@ -1,11 +1,12 @@
 /** `toolport/postgres`: a store that many processes share. */
 import { createHash } from "node:crypto";
 import { Socket } from "node:net";
-import { isRecord, loadOnce, readField, readText, readUnchecked } from "@toolport/base";
+import { isRecord, loadOnce, readField, readText, readUnchecked, StateError } from "@toolport/base";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 import { createStore, type SealingStore } from "../create-store.js";
 import {
   BUSY,
+  CHANGE_MEMORY_MS,
   CONNECT_LIMIT_MS,
   type FeedConnection,
   type FeedListener,
@@ -26,7 +27,6 @@ import {
   type StoreKeys,
 } from "../store-arguments.js";
 import type { StoreBackend } from "../store-backend.js";
-import { createStatements, migrate, prefixPattern, qualifyNames, type TableNames } from "./statements.js";
 
 export type { SealingStore } from "../create-store.js";
 export type { StoreKeys } from "../store-arguments.js";
@@ -119,21 +119,17 @@ function createPostgresBackend(source: PostgresSource, tables: TableNames): Stor
     return `toolport_${rows[0].oid}`;
   };
 
-  const run = (query: (channel: string) => { text: string; values: readonly unknown[] }) =>
-    use(async (client, notices) => {
-      const { text, values } = query(notices);
-      return await client.query(text, [...values]);
-    });
+  const run = (text: string, ...values: unknown[]) => use((client) => client.query(text, values));
 
   const sweep = (): void => {
     if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
     sweptAt = performance.now();
     // An error does not fail the write that has succeeded; a later sweep deletes the rest.
-    for (const text of sql.sweep) run(() => ({ text, values: [] })).catch(() => {});
+    for (const text of sql.sweep) run(text).catch(() => {});
   };
 
   const changedWithin = async (ms: number): Promise<string[]> =>
-    (await run(() => ({ text: sql.changed, values: [ms] }))).rows.map(({ key }) => key);
+    (await run(sql.changed, ms)).rows.map(({ key }) => key);
 
   /** Receives notices by LISTEN and NOTIFY, which needs a connection of its own. */
   const connectFeed = async (listener: FeedListener): Promise<FeedConnection> => {
@@ -166,40 +162,33 @@ function createPostgresBackend(source: PostgresSource, tables: TableNames): Stor
   return {
     durabilityRisk: () => use((client) => findRisk(client, source.place)),
     async get(key) {
-      const { rows } = await run(() => ({ text: sql.get, values: [idOf(key)] }));
-      const [row] = rows;
+      const [row] = (await run(sql.get, idOf(key))).rows;
       if (row === undefined) return undefined;
       return { text: row.text, version: Number(row.version), ttlLeftMs: row.left_ms ?? undefined };
     },
     async put(key, text, { ifVersion, ttlMs, lease, durable }) {
       const isUpdate = ifVersion !== undefined && ifVersion !== 0;
-      const { rows } = await run((notices) => ({
-        text: sql.put({ isUpdate, withLease: lease !== undefined, durable }),
-        values: [
-          ...[idOf(key), key, text, ttlMs === undefined ? null : wholeMs(ttlMs), ifVersion ?? null, notices],
-          ...(lease === undefined ? [] : [idOf(lease.name), lease.fence]),
-        ],
-      }));
+      const query = sql.put({ isUpdate, withLease: lease !== undefined, durable });
+      const values = [idOf(key), key, text, ttlMs === undefined ? null : wholeMs(ttlMs), ifVersion ?? null];
+      const ofLease = lease === undefined ? [] : [idOf(lease.name), lease.fence];
+      const { rows } = await use((client, notices) => client.query(query, [...values, notices, ...ofLease]));
       sweep();
       return rows.length > 0 ? Number(rows[0].version) : undefined;
     },
     async delete(key, { ifVersion }) {
       const values = [idOf(key), key, ifVersion ?? null];
-      const { rows } = await run((notices) => ({ text: sql.delete, values: [...values, notices] }));
+      const { rows } = await use((client, notices) => client.query(sql.delete, [...values, notices]));
       return rows.length > 0;
     },
     async list(prefix) {
-      const { rows } = await run(() => ({ text: sql.list, values: [prefix, prefixPattern(prefix)] }));
-      return rows.map(({ key }) => key);
+      return (await run(sql.list, prefix, prefixPattern(prefix))).rows.map(({ key }) => key);
     },
     async acquireLease(name, ttlMs) {
-      const values = [idOf(name), name, wholeMs(ttlMs)];
-      const { rows } = await run(() => ({ text: sql.acquireLease, values }));
+      const { rows } = await run(sql.acquireLease, idOf(name), name, wholeMs(ttlMs));
       return rows.length > 0 ? Number(rows[0].fence) : undefined;
     },
     async renewLease(name, fence, ttlMs) {
-      const values = [idOf(name), fence, wholeMs(ttlMs)];
-      return (await run(() => ({ text: sql.renewLease, values }))).rowCount === 1;
+      return (await run(sql.renewLease, idOf(name), fence, wholeMs(ttlMs))).rowCount === 1;
     },
     watch: (onChange) => followChanges({ connect: connectFeed, changedWithin, limited }, onChange),
     async close() {
@@ -474,4 +463,190 @@ function postgresProblem(value: unknown): string | undefined {
 function placeOf(url: string): string {
   const { protocol, host } = new URL(url);
   return protocol === "socket:" || host === "" ? "PostgreSQL" : `PostgreSQL at ${host}`;
+}
+
+/** The location of the tables. */
+interface TableNames {
+  /** Undefined for the default of the connection. */
+  schema?: string | undefined;
+  prefix: string;
+}
+
+/** Length of the key prefix in the index: PostgreSQL limits the size of index entries. */
+const INDEXED_CHARS = 200;
+
+const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+/** As a string constant, for functions that take the name of a table or sequence. */
+const constant = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Names quoted for SQL. */
+function qualifyNames({ schema, prefix }: TableNames) {
+  const qualify = (name: string): string =>
+    `${schema === undefined ? "" : `${identifier(schema)}.`}${identifier(prefix + name)}`;
+  const sequence = qualify("versions");
+  return {
+    schema: schema === undefined ? undefined : { name: identifier(schema), constant: constant(schema) },
+    records: qualify("records"),
+    recordsConstant: constant(qualify("records")),
+    leases: qualify("leases"),
+    migrations: qualify("migrations"),
+    migrationsConstant: constant(qualify("migrations")),
+    sequence,
+    sequenceConstant: constant(sequence),
+    /** An index is in the schema of its table. */
+    index: (name: string) => identifier(`${prefix}${name}`),
+  };
+}
+
+type QualifiedNames = ReturnType<typeof qualifyNames>;
+
+const NOW = "clock_timestamp()";
+const after = (parameter: string): string => `${NOW} + ${parameter}::float8 * interval '1 millisecond'`;
+const LIVE = `(r.expires_at is null or r.expires_at > ${NOW})`;
+/** Waits until the log is on the disk, regardless of the server's default. */
+const DURABLE = `, set_config('synchronous_commit',
+  case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`;
+
+/** Locks the lease too, so that no other process acquires it between the check and the write. */
+const heldLease = (leases: string): string =>
+  `held as (select 1 from ${leases} where id = $7::bytea and fence = $8::bigint for share),`;
+
+/**
+ * A deleted record stays for a while as an expired record without text, so that a process that lost the connection
+ * can still detect the deletion. Keys are found by their hash, because index entries have a size limit.
+ */
+function createStatements({ records, leases, sequenceConstant }: QualifiedNames) {
+  const next = `nextval(${sequenceConstant})`;
+  const write = `text = $3::text, version = ${next}, expires_at = ${after("$4")}, changed_at = ${NOW}`;
+  const notified = (durable: boolean) =>
+    `select version, pg_notify($6::text, case when octet_length($2::text) < 7900 then $2::text else '' end)
+     ${durable ? DURABLE : ""} from written`;
+  return {
+    get: `select r.version, r.text, extract(epoch from r.expires_at - ${NOW})::float8 * 1000 as left_ms
+      from ${records} r where r.id = $1::bytea and ${LIVE}`,
+
+    /** Parameters: id, key, text, milliseconds or null, version or null, channel, and with a lease its id and fence. */
+    put({
+      isUpdate,
+      withLease,
+      durable,
+    }: { [Key in "isUpdate" | "withLease" | "durable"]: boolean }): string {
+      const held = withLease ? heldLease(leases) : "";
+      // A recreated record replaces the row of an expired or deleted one.
+      const written = isUpdate
+        ? `update ${records} r set ${write} where r.id = $1::bytea and r.version = $5::bigint and ${LIVE}
+           ${withLease ? "and exists (select from held)" : ""} returning r.version`
+        : `insert into ${records} as r (id, key, text, version, expires_at, changed_at)
+           select $1::bytea, $2::text, $3::text, ${next}, ${after("$4")}, ${NOW} ${withLease ? "from held" : ""}
+           on conflict (id) do update set ${write} where $5::bigint is null or not ${LIVE} returning r.version`;
+      return `with ${held} written as (${written}) ${notified(durable)}`;
+    },
+
+    /** Parameters: id, key, version or null, channel. */
+    delete: `with gone as (
+        update ${records} r set text = '', version = ${next}, expires_at = ${NOW}, changed_at = ${NOW}
+        where r.id = $1::bytea and ($3::bigint is null or r.version = $3::bigint) and ${LIVE} returning 1)
+      select pg_notify($4::text, case when octet_length($2::text) < 7900 then $2::text else '' end) from gone`,
+
+    /** Parameters: prefix, and a pattern for its indexed part. */
+    list: `select r.key from ${records} r
+      where left(r.key, ${INDEXED_CHARS}) like $2::text and starts_with(r.key, $1::text) and ${LIVE} order by r.key`,
+
+    /** Parameter: milliseconds. Returns all keys if changes are not stored that long. */
+    changed: `select r.key from ${records} r
+      where r.changed_at >= ${NOW} - $1::float8 * interval '1 millisecond' or $1::float8 >= ${CHANGE_MEMORY_MS}`,
+
+    acquireLease: `insert into ${leases} as l (id, name, fence, expires_at)
+      values ($1::bytea, $2::text, ${next}, ${after("$3")})
+      on conflict (id) do update set fence = ${next}, expires_at = ${after("$3")}
+      where l.expires_at <= ${NOW} returning l.fence`,
+
+    renewLease: `update ${leases} set expires_at = ${after("$3")} where id = $1::bytea and fence = $2::bigint`,
+
+    sweep: [
+      `delete from ${records} where id in (select id from ${records}
+        where expires_at < ${NOW} - interval '${CHANGE_MEMORY_MS} milliseconds' limit 1000 for update skip locked)`,
+      `delete from ${leases} where id in (select id from ${leases}
+        where expires_at < ${NOW} - interval '7 days' limit 1000 for update skip locked)`,
+    ],
+  };
+}
+
+/** A pattern for the indexed part of keys that begin with `prefix`. */
+const prefixPattern = (prefix: string): string =>
+  `${Array.from(prefix)
+    .slice(0, INDEXED_CHARS)
+    .join("")
+    .replace(/[\\%_]/g, "\\$&")}%`;
+
+/** Each is applied once, in order, and never changed after a release: the first is number 1. */
+const migrations = (names: QualifiedNames): readonly (readonly string[])[] => [
+  [
+    `create sequence ${names.sequence}`,
+    `create table ${names.records} (
+      id bytea primary key,
+      key text collate "C" not null,
+      text text not null,
+      version bigint not null,
+      expires_at timestamptz,
+      changed_at timestamptz not null)`,
+    `create index ${names.index("records_prefix")} on ${names.records} (left(key, ${INDEXED_CHARS}))`,
+    `create index ${names.index("records_expiry")} on ${names.records} (expires_at) where expires_at is not null`,
+    `create table ${names.leases} (
+      id bytea primary key,
+      name text not null,
+      fence bigint not null,
+      expires_at timestamptz not null)`,
+  ],
+];
+
+/** Creates or updates the tables; throws if a newer version of Toolport created them. */
+async function migrate(client: ClientBase, names: QualifiedNames): Promise<void> {
+  const steps = migrations(names);
+  // Usually there is nothing to do, and this also works on a read-only server.
+  const there = await client.query(`select to_regclass(${names.migrationsConstant}) is not null as found`);
+  if (there.rows[0]?.found === true && (await readVersion(client, names)) === steps.length) return;
+  await client.query("begin");
+  try {
+    await client.query(`select pg_advisory_xact_lock(hashtextextended(${names.migrationsConstant}, 0))`);
+    // Do not check for the table again: the connection may cache the result from before the lock.
+    await createMigrationsTable(client, names);
+    const done = await readVersion(client, names);
+    for (const [index, statements] of steps.entries()) {
+      if (index < done) continue;
+      for (const statement of statements) await client.query(statement);
+      await client.query(`insert into ${names.migrations} (version) values ($1)`, [index + 1]);
+    }
+    await client.query("commit");
+  } catch (error) {
+    // The connection is not used again after an error; this only releases the lock for others at once.
+    await client.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+async function createMigrationsTable(client: ClientBase, { schema, migrations: table }: QualifiedNames) {
+  if (schema !== undefined) {
+    // An existing schema needs no permission to create one.
+    const found = await client.query(`select 1 from pg_namespace where nspname = ${schema.constant}`);
+    if (found.rows.length === 0) await client.query(`create schema ${schema.name}`);
+  }
+  await client.query(`create table if not exists ${table} (
+    version integer primary key,
+    applied_at timestamptz not null default now())`);
+}
+
+/** The last migration applied, 0 if there is none. */
+async function readVersion(client: ClientBase, names: QualifiedNames): Promise<number> {
+  const { rows } = await client.query(`select coalesce(max(version), 0) as version from ${names.migrations}`);
+  const version = Number(rows[0]?.version);
+  const newest = migrations(names).length;
+  if (version > newest) {
+    throw new StateError({
+      code: "UNAVAILABLE",
+      what: `The store's tables have version ${version}, this Toolport supports versions up to ${newest}`,
+      next: "Update Toolport, or use other tables (`schema`, `tablePrefix`); nothing was changed",
+    });
+  }
+  return version;
 }

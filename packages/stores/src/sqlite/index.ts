@@ -113,7 +113,7 @@ function createSqliteBackend(
       (step, isDurable = false) =>
         run((open) => {
           open.setDurable(isDurable);
-          return step(open.sql);
+          return open.sql.transaction(() => step(open.sql));
         }),
       leaseHolder,
     ),

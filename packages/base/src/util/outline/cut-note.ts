@@ -1,5 +1,6 @@
 /** The note in front of a text that was cut: size, shape in a few words, what follows, and how to read on. */
-import type { FittedText } from "./fit-text.js";
+import { tokenCeiling, utf8Length } from "../text.js";
+import { type FittedText, fitOutline } from "./fit-text.js";
 import type { Outline } from "./outline-text.js";
 
 /** The tool that reads the rest of a text that was cut. */
@@ -76,3 +77,38 @@ const shownName = (name: string): string => {
   const short = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
   return /^[\w$-]+$/.test(short) ? short : JSON.stringify(short);
 };
+
+export const SMALLEST_PREVIEW = 300;
+const MAX_TRIES = 5;
+const SHAPE_LENGTH = 450;
+
+export interface Preview {
+  readonly note: string;
+  readonly fitted: FittedText;
+}
+
+/** `share`: bytes for the text, and for the note too if the rest can be read. `tokens`: the same in tokens. */
+export function previewText(
+  outline: Outline,
+  { id, share, tokens }: { id: string | undefined; share: number; tokens: number },
+): Preview {
+  let shapeLength = SHAPE_LENGTH;
+  const describe = (fitted: FittedText) => describeCut({ outline, fitted, id, shapeLength });
+  if (id === undefined) {
+    const fitted = fitOutline(outline, Math.max(0, share));
+    return { note: describe(fitted), fitted };
+  }
+  const example = { text: "x", shown: "items 0 to 10 of 1000000", next: 10 };
+  while (shapeLength > 50 && tokenCeiling(describe(example)) > tokens / 2) shapeLength /= 2;
+  const about = describe(example);
+  const left = tokens - tokenCeiling(about);
+  let bytes = Math.max(SMALLEST_PREVIEW, share - utf8Length(about));
+  let fitted = fitOutline(outline, bytes);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const used = tokenCeiling(fitted.text);
+    if (used <= left) break;
+    bytes = Math.floor((bytes * left) / used);
+    fitted = fitOutline(outline, bytes);
+  }
+  return { note: describe(fitted), fitted };
+}

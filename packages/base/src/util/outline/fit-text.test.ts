@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { utf8Length } from "../text.js";
 import { describeShape } from "./cut-note.js";
-import { fitText, headWithin } from "./fit-text.js";
+import { fitOutline, headWithin } from "./fit-text.js";
 import { outlineText } from "./outline-text.js";
 
 const rows = (count: number) =>
   Array.from({ length: count }, (_, id) => ({ id, title: `Title ${id}`, user: { login: `u${id % 7}` } }));
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`).join("\n");
+const fitText = (text: string, bytes: number) =>
+  utf8Length(text) <= bytes ? { text, shown: undefined, next: 0 } : fitOutline(outlineText(text), bytes);
 /** Half of a character: the text was split inside one. */
 const hasLoneSurrogate = (text: string) => /\p{Cs}/u.test(text);
 

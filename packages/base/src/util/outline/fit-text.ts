@@ -1,6 +1,6 @@
 /** Shortens a text to a number of bytes: JSON between items, other text between lines, never inside a character. */
 import { utf8Length } from "../text.js";
-import { type Outline, outlineText } from "./outline-text.js";
+import type { Outline } from "./outline-text.js";
 
 /** What fits. */
 export interface FittedText {
@@ -19,13 +19,6 @@ const SMALLEST_WITH_TAIL = 400;
 const GAP_BYTES = 60;
 
 /** The text as it is if it fits, as compact JSON if that fits, or else a part of it. */
-export function fitText(text: string, bytes: number): FittedText {
-  // A character has at most three bytes for each unit.
-  if (text.length * 3 <= bytes || utf8Length(text) <= bytes) return { text, shown: undefined, next: 0 };
-  return fitOutline(outlineText(text), bytes);
-}
-
-/** The same for a text that was divided before. */
 export function fitOutline(outline: Outline, bytes: number): FittedText {
   const { json, unit, count } = outline;
   const whole = json?.text ?? outline.slice(0, count);

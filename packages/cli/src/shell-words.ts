@@ -1,5 +1,5 @@
 /** Words of a shell: a line split into words, and a word quoted. */
-import { replaceHidden, visibleLine } from "./visible-text.js";
+import { replaceHidden, visibleLine } from "@toolport/base";
 
 /**
  * Quotes a word for a shell, so that users can copy the line. Invisible characters and line breaks become escapes in

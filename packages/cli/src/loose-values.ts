@@ -40,20 +40,17 @@ class BareWord {
 const MAX_DEPTH = 64;
 
 class ValueReader {
-  readonly #text: string;
   #at = 0;
 
-  constructor(text: string) {
-    this.#text = text;
-  }
+  constructor(private readonly text: string) {}
 
   /** Items with commas between them. @param end the character after the last one; undefined: the end of the text */
   readItems(end: string | undefined, readItem: () => void): void {
-    for (this.#skipBlanks(); this.#text[this.#at] !== end; this.#skipBlanks()) {
+    for (this.#skipBlanks(); this.text[this.#at] !== end; this.#skipBlanks()) {
       readItem();
       this.#skipBlanks();
-      if (this.#text[this.#at] === end) break;
-      if (this.#text[this.#at] !== ",") throw this.#error('"," is missing');
+      if (this.text[this.#at] === end) break;
+      if (this.text[this.#at] !== ",") throw this.#error('"," is missing');
       this.#at += 1;
     }
     this.#at += 1;
@@ -62,7 +59,7 @@ class ValueReader {
   /** A name and its colon, if the next value has one. */
   readName(): string | undefined {
     this.#skipBlanks();
-    const rest = this.#text.slice(this.#at);
+    const rest = this.text.slice(this.#at);
     const [whole, plain, quoted] =
       /^(?:([A-Za-z_$][\w$.-]*)|("(?:[^"\\]|\\.)*"|'[^']*'))\s*:(?!\/\/)/.exec(rest) ?? [];
     if (whole === undefined) return undefined;
@@ -73,11 +70,11 @@ class ValueReader {
   readValue(depth = 0): unknown {
     if (depth > MAX_DEPTH) throw this.#error("the values are nested too deeply");
     this.#skipBlanks();
-    const mark = this.#text[this.#at] ?? "";
+    const mark = this.text[this.#at] ?? "";
     if (mark === "{") return this.#readObject(depth);
     if (mark === "[") return this.#readList(depth);
     if (`"'\``.includes(mark) && mark !== "") return this.#readString(mark);
-    const word = /^[^,()[\]{}]*/.exec(this.#text.slice(this.#at))![0].trimEnd();
+    const word = /^[^,()[\]{}]*/.exec(this.text.slice(this.#at))![0].trimEnd();
     if (word === "") throw this.#error("a value is missing");
     this.#at += word.length;
     try {
@@ -107,15 +104,15 @@ class ValueReader {
 
   #readString(quote: string): string {
     let value = "";
-    for (let index = this.#at + 1; index < this.#text.length; index += 1) {
-      const character = this.#text[index]!;
+    for (let index = this.#at + 1; index < this.text.length; index += 1) {
+      const character = this.text[index]!;
       if (character === quote) {
         this.#at = index + 1;
         return value;
       }
       if (character !== "\\") value += character;
       else {
-        const [written] = /^\\(?:u[0-9a-f]{4}|.)/is.exec(this.#text.slice(index)) ?? ["\\"];
+        const [written] = /^\\(?:u[0-9a-f]{4}|.)/is.exec(this.text.slice(index)) ?? ["\\"];
         value += readEscape(written);
         index += written.length - 1;
       }
@@ -124,11 +121,11 @@ class ValueReader {
   }
 
   #skipBlanks(): void {
-    while (/\s/.test(this.#text[this.#at] ?? "")) this.#at += 1;
+    while (/\s/.test(this.text[this.#at] ?? "")) this.#at += 1;
   }
 
   #error(what: string): SyntaxError {
-    const near = this.#text.slice(this.#at, this.#at + 20);
+    const near = this.text.slice(this.#at, this.#at + 20);
     const place = near === "" ? "at the end" : `before ${JSON.stringify(near)}`;
     return new SyntaxError(`${what} ${place}`);
   }
