@@ -317,7 +317,7 @@ function redactOwn(error: unknown, redaction: ErrorRedaction, seen: Seen): void 
   }
   for (const key of Object.getOwnPropertyNames(error)) {
     if (KEPT.has(key)) continue;
-    const value = (error as unknown as Record<string, unknown>)[key];
+    const value: unknown = Reflect.get(error, key);
     const redact = SENTENCES.has(key) ? redaction.own : redaction.foreign;
     const clean =
       typeof value === "string" ? redact(value) : redactValue(value, redaction, { seen, level: 0 });
