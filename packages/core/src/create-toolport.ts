@@ -1,7 +1,7 @@
 /** The composition root: creates the ports and connects each public method to the part that implements it. */
 
 import { type Fields, isForModel, type ToolInfo } from "@toolport/base";
-import { compileFilter, passAll } from "./catalog/filters/filters.js";
+import { compileFilter, passAll } from "./catalog/filters.js";
 import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import { failureOf } from "./connection/connection-state.js";

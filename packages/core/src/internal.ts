@@ -1,7 +1,7 @@
 /** What other packages of this repository need of `core`, and programs do not. */
 export { inspectLogin } from "./auth/inspect-login.js";
 export { callbackPage, readCode } from "./auth/login-callback.js";
-export { compileFilter } from "./catalog/filters/filters.js";
+export { compileFilter } from "./catalog/filters.js";
 export { definitionText } from "./catalog/safety/canonical-json.js";
 export { withheldError } from "./catalog/safety/examine-lists.js";
 export {

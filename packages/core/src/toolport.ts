@@ -9,7 +9,7 @@ import type {
 } from "@toolport/base";
 import type { OAuthStatus } from "./auth/server-oauth.js";
 import type { CatalogExport } from "./catalog/exported-catalog.js";
-import type { FilterInput, ToolFilters } from "./catalog/filters/filters.js";
+import type { FilterInput, ToolFilters } from "./catalog/filters.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import type { WaitOptions } from "./connection/server-connection.js";
 import type {

@@ -34,20 +34,26 @@ const MAX_REFUSED = 32;
 const REFUSED_MS = 300_000;
 /** Minimum time between two attempts to renew a token that is still valid. */
 const RETRY_MS = 5_000;
+/** Maximum number of consecutive logins whose tokens the server rejected. */
+const MAX_LOGINS = 3;
+/** Maximum number of logins for more scopes within {@link WINDOW_MS}. Successful requests in between do not reset it. */
+const MAX_STEP_UPS = 3;
+const WINDOW_MS = 600_000;
 
 export class AccessTokens {
   readonly cache: TokenCache;
-  readonly #context: OAuthContext;
   readonly #renewals = new Map<string, Promise<HeldTokens | undefined>>();
   readonly #refused = new BoundedMap<string, number>(MAX_REFUSED);
   /** Tokens that were issued but never accepted by the server. If one of these is rejected, a renewed one would be too. */
   readonly #untried = new Set<string>();
-  readonly #openDpop = loadOnce(() => openDpopSession(this.#context.store, proofKeyKey(this.#context)));
+  readonly #openDpop = loadOnce(() => openDpopSession(this.context.store, proofKeyKey(this.context)));
   #lastRefused: string | undefined;
   #notBefore = 0;
+  /** The rejected tokens that made logins necessary since the server last accepted one. */
+  readonly #reasons = new Set<string>();
+  #stepUps: readonly { readonly scope: string; readonly at: number }[] = [];
 
-  constructor(context: OAuthContext) {
-    this.#context = context;
+  constructor(readonly context: OAuthContext) {
     this.cache = new TokenCache(context);
   }
 
@@ -56,7 +62,7 @@ export class AccessTokens {
     let held = await this.cache.current();
     if (held !== undefined && this.isRefused(held)) held = await this.cache.read();
     if (held === undefined) return undefined;
-    const now = nowOf(this.#context);
+    const now = nowOf(this.context);
     const isSpent = this.isRefused(held) || isExpired(held.record, now);
     if (!isSpent && !isExpiring(held.record, now)) return held;
     if (!this.canRenew(held)) return isSpent ? undefined : held;
@@ -75,15 +81,15 @@ export class AccessTokens {
   canRenew(held: HeldTokens): boolean {
     const { accessToken, refreshToken, client } = held.record;
     if (this.isRefused(held) && this.#untried.has(accessToken)) return false;
-    if (restoreClient(client, this.#context.options) === undefined) return false;
-    return !isInteractive(this.#context) || refreshToken !== undefined;
+    if (restoreClient(client, this.context.options) === undefined) return false;
+    return !isInteractive(this.context) || refreshToken !== undefined;
   }
 
   /** The stored tokens, unless they are expired, rejected by the server, or the same as `used`. */
   async newer(used: HeldTokens | undefined): Promise<HeldTokens | undefined> {
     const held = await this.cache.read();
     if (held === undefined || this.isRefused(held)) return undefined;
-    if (isExpired(held.record, nowOf(this.#context))) return undefined;
+    if (isExpired(held.record, nowOf(this.context))) return undefined;
     return held.record.accessToken === used?.record.accessToken ? undefined : held;
   }
 
@@ -100,9 +106,9 @@ export class AccessTokens {
   ): Promise<HeldTokens | undefined> {
     return singleFlight(this.#renewals, `${used?.record.accessToken ?? ""} ${purpose}`, async () => {
       const got = await obtainOnce<HeldTokens>({
-        store: this.#context.store,
-        lease: refreshLease(this.#context),
-        watch: tokensKey(this.#context),
+        store: this.context.store,
+        lease: refreshLease(this.context),
+        watch: tokensKey(this.context),
         find: () => this.newer(used),
         obtain: request,
       });
@@ -118,21 +124,21 @@ export class AccessTokens {
     origin: Omit<TokenOrigin, "serverUrl" | "now">,
     { over, lease }: { over: number; lease: Lease },
   ): Promise<HeldTokens | undefined> {
-    const { serverUrl } = this.#context;
-    const record = toTokenRecord(answer.tokens, { ...origin, serverUrl, now: nowOf(this.#context) });
+    const { serverUrl } = this.context;
+    const record = toTokenRecord(answer.tokens, { ...origin, serverUrl, now: nowOf(this.context) });
     this.#untried.add(record.accessToken);
     return this.cache.save(record, over, lease);
   }
 
   isRefused({ record }: HeldTokens): boolean {
     const at = this.#refused.get(record.accessToken);
-    return at !== undefined && nowOf(this.#context) - at < REFUSED_MS;
+    return at !== undefined && nowOf(this.context) - at < REFUSED_MS;
   }
 
   /** The server rejected this token: do not send it again for {@link REFUSED_MS}. */
   refuse(held: HeldTokens): void {
     const { accessToken } = held.record;
-    this.#refused.set(accessToken, nowOf(this.#context));
+    this.#refused.set(accessToken, nowOf(this.context));
     this.#lastRefused = accessToken;
   }
 
@@ -144,37 +150,61 @@ export class AccessTokens {
   /** The server accepted this token. */
   accept({ record }: HeldTokens): void {
     if (this.#untried.size > 0) this.#untried.delete(record.accessToken);
+    if (this.#reasons.size > 0) this.#reasons.clear();
   }
 
-  get lastRefused(): string | undefined {
-    return this.#lastRefused;
+  /** False if users were asked to log in too often, over all calls to the server. Unfinished logins do not count. */
+  allowsLogin(): boolean {
+    const reason = this.#lastRefused ?? "";
+    if (!this.#reasons.has(reason) && this.#reasons.size >= MAX_LOGINS) return false;
+    this.#reasons.add(reason);
+    return true;
+  }
+
+  /** The same for logins for more scopes. */
+  allowsStepUp(scope: string): boolean {
+    const now = nowOf(this.context);
+    const recent = this.#stepUps.filter(({ at }) => at > now - WINDOW_MS);
+    const isKnown = recent.some((stepUp) => stepUp.scope === scope);
+    const isAllowed = isKnown || recent.length < MAX_STEP_UPS;
+    this.#stepUps = isKnown || !isAllowed ? recent : [...recent, { scope, at: now }];
+    return isAllowed;
+  }
+
+  /** Whether the store has other tokens than the last rejected ones, so that another attempt makes sense. */
+  async hasNew(): Promise<boolean> {
+    const held = await this.cache.read();
+    return held !== undefined && !this.isRefused(held) && held.record.accessToken !== this.#lastRefused;
   }
 
   dpop(): Promise<DpopSession> | undefined {
-    return this.#context.options.dpop === true ? this.#openDpop() : undefined;
+    return this.context.options.dpop === true ? this.#openDpop() : undefined;
   }
 
+  /** Called after a logout. */
   clear(): void {
     this.cache.clear();
     this.#openDpop.current = undefined;
     this.#lastRefused = undefined;
     this.#refused.clear();
     this.#untried.clear();
+    this.#reasons.clear();
+    this.#stepUps = [];
   }
 
   async #renewAlone(lease: Lease): Promise<HeldTokens | undefined> {
     const held = await this.cache.read();
     if (held === undefined) return undefined;
     const { record } = held;
-    const client = restoreClient(record.client, this.#context.options);
+    const client = restoreClient(record.client, this.context.options);
     if (client === undefined) return undefined;
-    const fetch = await guardedFetchOf(this.#context);
+    const fetch = await guardedFetchOf(this.context);
     const { at, resource, refreshToken, requestedScope, scope: grantedScope } = record;
     const common = { at, client, resource, fetch, dpop: await this.dpop() };
     const params = { grant_type: "refresh_token", refresh_token: refreshToken ?? "" };
-    const asking = isInteractive(this.#context)
+    const asking = isInteractive(this.context)
       ? requestTokens({ ...common, params })
-      : requestTokensByGrant({ ...common, context: this.#context, scope: requestedScope });
+      : requestTokensByGrant({ ...common, context: this.context, scope: requestedScope });
     const answer = await asking.catch(async (error: unknown) => {
       // If this process was suspended for longer than the lease, another process may have renewed the tokens already.
       const newer = await this.newer(held);
@@ -192,11 +222,11 @@ export class AccessTokens {
     const there = await this.cache.read();
     if (there !== undefined && there.version !== held.version) return there;
     const { client, at } = held.record;
-    const isOurs = isInteractive(this.#context) && !(isClientError(reason) && client.source === "configured");
+    const isOurs = isInteractive(this.context) && !(isClientError(reason) && client.source === "configured");
     if (!isOurs) throw tokenRefused(reason);
-    const redirectUrl = redirectUrlOf(this.#context);
+    const redirectUrl = redirectUrlOf(this.context);
     if (isClientError(reason) && redirectUrl !== undefined)
-      await forgetRegistration(this.#context, { issuer: at.issuer, redirectUrl, clientId: client.id });
+      await forgetRegistration(this.context, { issuer: at.issuer, redirectUrl, clientId: client.id });
     await this.cache.forget(held);
     return undefined;
   }

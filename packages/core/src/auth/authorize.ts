@@ -1,7 +1,5 @@
 /** Obtains a new authorization when a refresh is not enough: by a user's login, or with the client's own credentials. */
 
-import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
-import type { AddressRuleOptions } from "@toolport/http/address-rule";
 import type { Store, StoredRecord } from "@toolport/stores";
 import { checkLoginPage, checkPkce } from "../transports/http/credentials/checked-provider.js";
 import { type AccessTokens, base64Url, sha256 } from "./access-tokens.js";
@@ -14,11 +12,11 @@ import {
   toAuthorizationServer,
 } from "./discover-authorization.js";
 import {
-  chooseScope,
   exceedsScope,
-  type InteractiveParts,
+  type LoginParts,
   type OAuthClient,
   resolveClient,
+  scopeWords,
   uniteScopes,
   useConfiguredClient,
 } from "./oauth-client.js";
@@ -43,15 +41,9 @@ export interface Challenge {
   readonly resourceMetadataUrl: URL | undefined;
 }
 
-export interface AuthorizeParts {
-  readonly context: OAuthContext;
-  readonly tokens: AccessTokens;
-  readonly limit: AuthorizationLimit;
-}
-
 /** Discovers the current authorization server. */
 export async function discoverFor(
-  { context }: AuthorizeParts,
+  { context }: AccessTokens,
   { resourceMetadataUrl }: Challenge,
   held: HeldTokens | undefined,
 ): Promise<AuthorizationInfo> {
@@ -71,81 +63,87 @@ export async function discoverFor(
  * @throws AuthError `AUTH_REQUIRED` with the URL of the login page, if a user has to log in
  */
 export async function authorize(
-  parts: AuthorizeParts,
+  tokens: AccessTokens,
   info: AuthorizationInfo,
   challenge: Challenge,
   held: HeldTokens | undefined,
 ): Promise<HeldTokens> {
-  const { context, tokens, limit } = parts;
+  const { context } = tokens;
   // Request the scopes that the same authorization server granted before.
   const previous = held?.record.at.issuer === info.issuer ? scopeSoFar(held) : undefined;
-  const scope = scopeFor(parts, info, challenge, previous);
-  if (!limit.allowsLogin(tokens.lastRefused)) throw tooOften();
-  if (isInteractive(context)) return logIn(parts, info, scope, 401);
+  const scope = chooseScope(context, info, challenge, previous);
+  if (!tokens.allowsLogin()) throw tooOften();
+  if (isInteractive(context)) return logIn(context, info, scope, 401);
   if (held !== undefined && tokens.isRefused(held) && !tokens.canRenew(held)) throw tooOften();
-  return requestWithoutUser(parts, info, scope, held);
+  return requestWithoutUser(tokens, info, scope, held);
 }
 
 /** Handles a 403 that asks for more scopes. */
 export async function stepUp(
-  parts: AuthorizeParts,
+  tokens: AccessTokens,
   challenge: Challenge,
   held: HeldTokens | undefined,
 ): Promise<HeldTokens> {
-  const { context, tokens, limit } = parts;
+  const { context } = tokens;
   tokens.markInsufficient(held);
   if (isInteractive(context) && redirectUrlOf(context) === undefined) throw insufficientScope();
-  const info = await discoverFor(parts, challenge, held);
+  const info = await discoverFor(tokens, challenge, held);
   const before = scopeSoFar(held);
-  const scope = scopeFor(parts, info, challenge, before);
+  const scope = chooseScope(context, info, challenge, before);
   if (!exceedsScope(scope, before) || scope === undefined) throw insufficientScope();
-  if (!limit.allowsStepUp(scope)) throw insufficientScope();
+  if (!tokens.allowsStepUp(scope)) throw insufficientScope();
   return isInteractive(context)
-    ? logIn(parts, info, scope, 403)
-    : requestWithoutUser(parts, info, scope, held);
+    ? logIn(context, info, scope, 403)
+    : requestWithoutUser(tokens, info, scope, held);
 }
 
 const scopeSoFar = (held: HeldTokens | undefined): string | undefined =>
   uniteScopes(held?.record.scope, held?.record.requestedScope);
 
-function scopeFor(
-  { context }: AuthorizeParts,
-  info: AuthorizationInfo,
+const OFFLINE = "offline_access";
+
+/** The `scope` parameter of a request; undefined for none. @param previous requested or granted before, and requested again */
+function chooseScope(
+  context: OAuthContext,
+  { metadata, scopesSupported }: AuthorizationInfo,
   challenge: Challenge,
   previous: string | undefined,
 ): string | undefined {
-  return chooseScope({
-    challenge: challenge.scope,
-    configured: context.options.scopes,
-    supported: info.scopesSupported,
-    previous,
-    listed: info.metadata?.scopes_supported,
-    wantsRefresh: isInteractive(context),
-  });
+  const { scopes } = context.options;
+  const asked = [...scopeWords(challenge.scope), ...scopeWords(scopes)];
+  const chosen = new Set([
+    ...scopeWords(previous),
+    ...(asked.length > 0 ? asked : scopeWords(scopesSupported)),
+  ]);
+  // For a refresh token. Requested only if the authorization server lists it, or if it lists no scopes and the user configured it.
+  const mayBeOffline = metadata?.scopes_supported?.includes(OFFLINE) ?? scopeWords(scopes).includes(OFFLINE);
+  if (!mayBeOffline) chosen.delete(OFFLINE);
+  else if (isInteractive(context) && chosen.size > 0) chosen.add(OFFLINE);
+  return chosen.size === 0 ? undefined : [...chosen].join(" ");
 }
 
 async function logIn(
-  { context }: AuthorizeParts,
+  context: OAuthContext,
   info: AuthorizationInfo,
   scope: string | undefined,
   status: number,
 ): Promise<never> {
   const redirectUrl = redirectUrlOf(context);
   if (redirectUrl === undefined) throw authRequired(undefined, { status });
-  const fetch = await guardedFetchOf(context);
-  throw authRequired(await startAuthorization({ context, info, fetch, redirectUrl, scope }), { status });
+  throw authRequired(await startAuthorization({ context, info, redirectUrl, scope }), { status });
 }
 
 /** Requests tokens with the client's own credentials, without a user. */
 async function requestWithoutUser(
-  { context, tokens }: AuthorizeParts,
+  tokens: AccessTokens,
   info: AuthorizationInfo,
   scope: string | undefined,
   used: HeldTokens | undefined,
 ): Promise<HeldTokens> {
   const held = await tokens.obtain(used, `grant ${scope ?? ""}`, async (lease) => {
+    const { context } = tokens;
     const fetch = await guardedFetchOf(context);
-    const client = await useConfiguredClient({ context, info, fetch });
+    const client = await useConfiguredClient(context, info);
     const over = await tokens.cache.version();
     const { resource } = info;
     const at = toAuthorizationServer(info);
@@ -171,57 +169,11 @@ const insufficientScope = () =>
     { code: "INSUFFICIENT_SCOPE", status: 403 },
   );
 
-/** Maximum number of consecutive logins whose tokens the server rejected. */
-const MAX_LOGINS = 3;
-/** Maximum number of logins for more scopes within {@link WINDOW_MS}. Successful requests in between do not reset it. */
-const MAX_STEP_UPS = 3;
-const WINDOW_MS = 600_000;
-
-/** Limits how often a user is asked to log in, over all calls of one user to one server. Unfinished logins do not count. */
-export class AuthorizationLimit {
-  readonly #reasons = new Set<string>();
-  #stepUps: { readonly scope: string; readonly at: number }[] = [];
-
-  constructor(private readonly now: () => number) {}
-
-  /** False if the limit is reached. @param refused the token whose rejection made this login necessary */
-  allowsLogin(refused: string | undefined): boolean {
-    const reason = refused ?? "";
-    if (!this.#reasons.has(reason) && this.#reasons.size >= MAX_LOGINS) return false;
-    this.#reasons.add(reason);
-    return true;
-  }
-
-  allowsStepUp(scope: string): boolean {
-    const since = this.now() - WINDOW_MS;
-    this.#stepUps = this.#stepUps.filter(({ at }) => at > since);
-    if (this.#stepUps.some((stepUp) => stepUp.scope === scope)) return true;
-    if (this.#stepUps.length >= MAX_STEP_UPS) return false;
-    this.#stepUps.push({ scope, at: this.now() });
-    return true;
-  }
-
-  /** The server accepted a token. */
-  succeeded(): void {
-    if (this.#reasons.size > 0) this.#reasons.clear();
-  }
-
-  /** Called after a logout. */
-  reset(): void {
-    this.#reasons.clear();
-    this.#stepUps = [];
-  }
-}
-
-/** A login that the user has not finished yet. */
+/** A login that the user has not finished yet. The pending record of its `state` has the rest. */
 interface StartedLogin {
   readonly authUrl: string;
   readonly stateHash: string;
   readonly issuer: string;
-  readonly redirectUrl: string;
-  readonly resource: string;
-  readonly scope?: string | undefined;
-  readonly clientId?: string | undefined;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
 }
@@ -233,33 +185,28 @@ const PENDING_MS = 600_000;
 const REUSE_MS = PENDING_MS * 0.8;
 
 /** The URL of the login page. A started login is reused, also if another process started it. */
-async function startAuthorization(parts: InteractiveParts): Promise<string> {
+async function startAuthorization(parts: LoginParts): Promise<string> {
   const { context, info } = parts;
-  await checkAuthorizationServer(
-    info.metadata,
-    { ...context.options, serverUrl: context.serverUrl },
-    info.issuer,
-  );
-  const key = loginKey(context);
-  const login = await obtainOnce<StartedLogin>({
+  await checkAuthorizationServer(info, context);
+  const login = await obtainOnce<Pick<StartedLogin, "authUrl">>({
     store: context.store,
     lease: loginLease(context),
-    watch: key,
+    watch: loginKey(context),
     find: () => findStartedLogin(parts),
-    obtain: () => prepareLogin(parts, key),
+    obtain: () => prepareLogin(parts),
     waitMs: 15_000,
   });
   // The process that prepares the login takes too long: prepare another login.
-  return (login === "late" || login === undefined ? await prepareLogin(parts, key) : login).authUrl;
+  return (login === "late" || login === undefined ? await prepareLogin(parts) : login).authUrl;
 }
 
 /** Checks the authorization server before anything is sent to it. */
 async function checkAuthorizationServer(
-  metadata: AuthorizationServerMetadata | undefined,
-  guard: AddressRuleOptions,
-  issuer: string,
+  { metadata, issuer }: AuthorizationInfo,
+  { options: { allowedHosts }, serverUrl }: OAuthContext,
 ): Promise<void> {
-  await checkLoginPage(metadata?.authorization_endpoint ?? new URL("/authorize", issuer).href, guard);
+  const page = metadata?.authorization_endpoint ?? new URL("/authorize", issuer).href;
+  await checkLoginPage(page, { allowedHosts, serverUrl });
   if (metadata === undefined) return;
   if (!metadata.response_types_supported.includes("code")) {
     throw authFailed(
@@ -269,27 +216,27 @@ async function checkAuthorizationServer(
   checkPkce(metadata);
 }
 
-async function findStartedLogin(parts: InteractiveParts): Promise<StartedLogin | undefined> {
-  const { context, info, redirectUrl, scope } = parts;
+async function findStartedLogin({ context, info, redirectUrl, scope }: LoginParts) {
   const { clientId } = context.options;
   const login = await findOpenLogin(context);
   const isSame =
     login !== undefined &&
-    login.issuer === info.issuer &&
-    login.redirectUrl === redirectUrl &&
-    login.resource === info.resource &&
-    login.scope === scope &&
-    (clientId === undefined || clientId === login.clientId);
+    login.pending.at.issuer === info.issuer &&
+    login.pending.redirectUrl === redirectUrl &&
+    login.pending.resource === info.resource &&
+    login.pending.scope === scope &&
+    (clientId === undefined || clientId === login.pending.client.id);
   return isSame ? login : undefined;
 }
 
 /** A login that the user has started and can still finish, in any process. */
-export async function findOpenLogin(context: OAuthContext): Promise<StartedLogin | undefined> {
+export async function findOpenLogin(context: OAuthContext) {
   const { store } = context;
   const login = readStartedLogin(await store.get(loginKey(context)));
   if (login === undefined || nowOf(context) - login.startedAt > REUSE_MS) return undefined;
   // The pending record is deleted when the user returns.
-  return (await store.get(pendingKey(login.stateHash))) === undefined ? undefined : login;
+  const pending = readPending(await store.get(pendingKey(login.stateHash)));
+  return pending && { authUrl: login.authUrl, pending };
 }
 
 export function readStartedLogin(found: StoredRecord | undefined): StartedLogin | undefined {
@@ -298,7 +245,7 @@ export function readStartedLogin(found: StoredRecord | undefined): StartedLogin 
   return typeof login?.authUrl === "string" && typeof login.stateHash === "string" ? login : undefined;
 }
 
-async function prepareLogin(parts: InteractiveParts, key: string): Promise<StartedLogin> {
+async function prepareLogin(parts: LoginParts): Promise<StartedLogin> {
   const { context, info, redirectUrl, scope } = parts;
   const { metadata, resource, issuer } = info;
   const client = await resolveClient(parts);
@@ -331,17 +278,9 @@ async function prepareLogin(parts: InteractiveParts, key: string): Promise<Start
     ...(options.allowedHosts !== undefined && { allowedHosts: options.allowedHosts }),
   };
   await context.store.put(pendingKey(stateHash), pending, { secret: true, ttlMs: PENDING_MS });
-  const login: StartedLogin = {
-    authUrl: authorizationUrl.href,
-    stateHash,
-    issuer,
-    redirectUrl,
-    resource,
-    ...(scope !== undefined && { scope }),
-    ...(client.id !== undefined && { clientId: client.id }),
-    startedAt: nowOf(context),
-  };
-  await context.store.put(key, login, { secret: true, ttlMs: PENDING_MS });
+  const authUrl = authorizationUrl.href;
+  const login: StartedLogin = { authUrl, stateHash, issuer, startedAt: nowOf(context) };
+  await context.store.put(loginKey(context), login, { secret: true, ttlMs: PENDING_MS });
   return login;
 }
 
@@ -377,9 +316,14 @@ export const hashState = async (state: string): Promise<string> => base64Url(awa
 export async function findPending(store: Store, state: string) {
   const key = pendingKey(await hashState(state));
   const found = await store.get(key);
+  const pending = readPending(found);
+  if (found === undefined || pending === undefined) return undefined;
+  return { pending, take: () => store.delete(key, { ifVersion: found.version }) };
+}
+
+function readPending(found: StoredRecord | undefined): PendingAuthorization | undefined {
   if (found === undefined || !found.sealed) return undefined;
   const pending = found.value as PendingAuthorization;
-  if (readAuthorizationServer(pending.at) === undefined || typeof pending.verifier !== "string")
-    return undefined;
-  return { pending, take: () => store.delete(key, { ifVersion: found.version }) };
+  const isWhole = readAuthorizationServer(pending.at) !== undefined && typeof pending.verifier === "string";
+  return isWhole ? pending : undefined;
 }

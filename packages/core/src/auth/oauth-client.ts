@@ -9,6 +9,7 @@ import {
   authFailed,
   authRequired,
   authUnavailable,
+  guardedFetchOf,
   issuerMismatch,
   nowOf,
   type OAuthContext,
@@ -16,22 +17,19 @@ import {
 } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
-interface IdentityParts {
+/** A login of a user at an authorization server. */
+export interface LoginParts {
   readonly context: OAuthContext;
   readonly info: AuthorizationInfo;
-  readonly fetch: typeof globalThis.fetch;
-}
-
-export interface InteractiveParts extends IdentityParts {
   readonly redirectUrl: string;
   readonly scope: string | undefined;
 }
 
 /** The client for a user's login: configured, else a metadata document, else registered, as the specification orders them. */
-export async function resolveClient(parts: InteractiveParts): Promise<OAuthClient> {
+export async function resolveClient(parts: LoginParts): Promise<OAuthClient> {
   const { context, info } = parts;
   const { clientId, clientMetadataUrl } = context.options;
-  if (clientId !== undefined) return useConfiguredClient(parts);
+  if (clientId !== undefined) return useConfiguredClient(context, info);
   if (clientMetadataUrl !== undefined && info.metadata?.client_id_metadata_document_supported === true) {
     return { id: clientMetadataUrl, method: "none", source: "document" };
   }
@@ -39,7 +37,7 @@ export async function resolveClient(parts: InteractiveParts): Promise<OAuthClien
 }
 
 /** Concurrent logins, in this and in other processes, share one registration. */
-async function registerOnce(parts: InteractiveParts): Promise<OAuthClient> {
+async function registerOnce(parts: LoginParts): Promise<OAuthClient> {
   const { context, info, redirectUrl } = parts;
   const client = await obtainOnce<OAuthClient>({
     store: context.store,
@@ -57,8 +55,10 @@ async function registerOnce(parts: InteractiveParts): Promise<OAuthClient> {
  * A configured client belongs to one authorization server. If `oauth.issuer` does not name it, the first issuer at which
  * the client is used is saved, so that a server that later names another issuer does not get the secret sent there.
  */
-export async function useConfiguredClient({ context, info }: IdentityParts): Promise<OAuthClient> {
-  const { options, store, serverUrl } = context;
+export async function useConfiguredClient(
+  { options, store, serverUrl }: OAuthContext,
+  info: AuthorizationInfo,
+): Promise<OAuthClient> {
   if (options.issuer === undefined) {
     const key = bindingKey(options.clientId ?? "", serverUrl);
     const bound = await store.get(key);
@@ -93,7 +93,7 @@ async function findRegistration({
   info,
   redirectUrl,
   scope,
-}: InteractiveParts): Promise<OAuthClient | undefined> {
+}: LoginParts): Promise<OAuthClient | undefined> {
   const found = await context.store.get(registrationKey(info.issuer, redirectUrl, context.serverUrl));
   if (found === undefined || !found.sealed) return undefined;
   const { issuer, client, expiresAt, scope: allowed } = found.value as Partial<Registration>;
@@ -103,7 +103,7 @@ async function findRegistration({
   return issuer === info.issuer && typeof client?.id === "string" && !hasEnded ? client : undefined;
 }
 
-async function register(parts: InteractiveParts): Promise<OAuthClient> {
+async function register(parts: LoginParts): Promise<OAuthClient> {
   const { context, info, redirectUrl, scope } = parts;
   const { metadata } = info;
   if (metadata !== undefined && metadata.registration_endpoint === undefined) {
@@ -113,7 +113,7 @@ async function register(parts: InteractiveParts): Promise<OAuthClient> {
     );
   }
   const { registerClient } = await import("@modelcontextprotocol/client");
-  const observed = observeFetch(parts.fetch);
+  const observed = observeFetch(await guardedFetchOf(context));
   try {
     const registered = await registerClient(info.issuer, {
       ...(metadata !== undefined && { metadata }),
@@ -149,7 +149,7 @@ function registrationFailure(error: unknown, status: number | undefined, isDescr
   );
 }
 
-function describeClient({ context, info, redirectUrl }: InteractiveParts): OAuthClientMetadata {
+function describeClient({ context, info, redirectUrl }: LoginParts): OAuthClientMetadata {
   const url = new URL(redirectUrl);
   // A native client may use http on this machine only, not https (OpenID Connect Registration, 2).
   const isNative = url.protocol === "http:" && isLoopbackHost(canonicalHost(url));
@@ -252,49 +252,18 @@ export async function clientAuthenticator(client: OAuthClient): Promise<AddClien
 /** RFC 6749 §2.3.1 requires form encoding of both parts; the SDK sends them unencoded. */
 const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
 
-interface ScopeSources {
-  /** From the challenge in the server's 401 or 403 response. */
-  readonly challenge?: string | undefined;
-  /** From the configuration. */
-  readonly configured?: readonly string[] | string | undefined;
-  /** From the protected resource metadata. */
-  readonly supported?: readonly string[] | undefined;
-  /** Requested or granted before; they are requested again together with new ones. */
-  readonly previous?: string | undefined;
-  /** From the authorization server's metadata. */
-  readonly listed?: readonly string[] | undefined;
-  /** Request `offline_access`, so that the authorization server issues a refresh token. */
-  readonly wantsRefresh?: boolean;
-}
-
-const OFFLINE = "offline_access";
-
-const words = (scopes: readonly string[] | string | undefined): string[] =>
+/** The words of a scope, or of a list of scopes. */
+export const scopeWords = (scopes: readonly string[] | string | undefined): string[] =>
   (typeof scopes === "string" ? scopes.split(/\s+/) : [...(scopes ?? [])]).filter((word) => word !== "");
-
-/** The `scope` parameter of a request; undefined for none. */
-export function chooseScope(sources: ScopeSources): string | undefined {
-  const { configured, listed, wantsRefresh = false } = sources;
-  const asked = [...words(sources.challenge), ...words(configured)];
-  const chosen = new Set([
-    ...words(sources.previous),
-    ...(asked.length > 0 ? asked : words(sources.supported)),
-  ]);
-  // Requested only if the authorization server lists it, or if it lists no scopes and the user configured it.
-  const mayBeOffline = listed?.includes(OFFLINE) ?? words(configured).includes(OFFLINE);
-  if (!mayBeOffline) chosen.delete(OFFLINE);
-  else if (wantsRefresh && chosen.size > 0) chosen.add(OFFLINE);
-  return chosen.size === 0 ? undefined : [...chosen].join(" ");
-}
 
 /** Joins scopes without duplicates. */
 export function uniteScopes(...scopes: readonly (string | undefined)[]): string | undefined {
-  const united = new Set(scopes.flatMap(words));
+  const united = new Set(scopes.flatMap(scopeWords));
   return united.size === 0 ? undefined : [...united].join(" ");
 }
 
 /** Whether `wanted` contains a scope that `before` does not. `offline_access` does not count: it grants no access. */
 export function exceedsScope(wanted: string | undefined, before: string | undefined): boolean {
-  const had = new Set([...words(before), OFFLINE]);
-  return words(wanted).some((word) => !had.has(word));
+  const had = new Set([...scopeWords(before), "offline_access"]);
+  return scopeWords(wanted).some((word) => !had.has(word));
 }

@@ -3,8 +3,6 @@ import { singleFlight, ToolportError, withDeadline } from "@toolport/base";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
 import { AccessTokens } from "./access-tokens.js";
 import {
-  AuthorizationLimit,
-  type AuthorizeParts,
   authorize,
   type Challenge,
   discoverFor,
@@ -45,14 +43,12 @@ const MAX_SENDS = 5;
 
 export function createServerOAuth(context: OAuthContext) {
   const tokens = new AccessTokens(context);
-  const limit = new AuthorizationLimit(() => nowOf(context));
-  const parts: AuthorizeParts = { context, tokens, limit };
   const recoveries = new Map<string, Promise<HeldTokens>>();
   const named = <T>(run: Promise<T>): Promise<T> =>
     run.catch((error) => Promise.reject(withServer(error, context)));
 
   const recover = (used: HeldTokens | undefined, challenge: Challenge): Promise<HeldTokens> =>
-    singleFlight(recoveries, used?.record.accessToken ?? "", () => recoverTokens(parts, used, challenge));
+    singleFlight(recoveries, used?.record.accessToken ?? "", () => recoverTokens(tokens, used, challenge));
 
   const send = async (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
     if (!isServerOrigin(context.serverUrl, request.url)) return sendWith({});
@@ -74,10 +70,7 @@ export function createServerOAuth(context: OAuthContext) {
     for (let sends = 1; ; sends++) {
       const startedAt = performance.now();
       const response: Response = await sendWithTokens(tokens, held, { request, send: sendWith });
-      if (response.ok && held !== undefined) {
-        tokens.accept(held);
-        limit.succeeded();
-      }
+      if (response.ok && held !== undefined) tokens.accept(held);
       // The response to DELETE does not matter, so it starts no login.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
@@ -87,14 +80,14 @@ export function createServerOAuth(context: OAuthContext) {
       const isStepUp = challenge.kind === "insufficient_scope";
       if (sends >= MAX_SENDS || (isStepUp && stepUps++ > 0))
         throw withServer(tokensRejected(response.status), context);
-      held = await within(isStepUp ? stepUp(parts, challenge, held) : recover(held, challenge));
+      held = await within(isStepUp ? stepUp(tokens, challenge, held) : recover(held, challenge));
     }
   };
 
   return {
     /** Sends a request to the MCP endpoint with the current credentials. */
     send: send satisfies AuthorizedSend,
-    status: () => named(statusOf(context, tokens)),
+    status: () => named(statusOf(tokens)),
     /** The URL of a login that was started, in any process, and not finished yet. */
     loginUrl: () => named(findOpenLogin(context).then((login) => login?.authUrl)),
     /** Finishes a login with the parameters of its callback: checks them, exchanges the code, saves the tokens. */
@@ -107,15 +100,8 @@ export function createServerOAuth(context: OAuthContext) {
       await tokens.cache.read().catch(() => {});
     },
     /** Revokes the tokens if the authorization server supports it, and deletes everything stored for this server and user. */
-    async logOut(): Promise<void> {
-      await named(logOut(context, tokens));
-      limit.reset();
-    },
-    /** Whether the store has other tokens than the last rejected ones, so that another attempt makes sense. */
-    async hasNewCredentials(): Promise<boolean> {
-      const held = await tokens.cache.read();
-      return held !== undefined && !tokens.isRefused(held) && held.record.accessToken !== tokens.lastRefused;
-    },
+    logOut: () => named(logOut(tokens)),
+    hasNewCredentials: () => tokens.hasNew(),
   };
 }
 
@@ -140,11 +126,11 @@ function observeChallenge(
 
 /** After a 401: uses tokens that another caller obtained meanwhile, a refresh, or a new authorization. */
 async function recoverTokens(
-  parts: AuthorizeParts,
+  tokens: AccessTokens,
   used: HeldTokens | undefined,
   challenge: Challenge,
 ): Promise<HeldTokens> {
-  const { context, tokens } = parts;
+  const { context } = tokens;
   const newer = await tokens.newer(used);
   if (newer !== undefined) return newer;
   if (used !== undefined) tokens.refuse(used);
@@ -153,20 +139,20 @@ async function recoverTokens(
   const canRenew = used !== undefined && tokens.canRenew(used);
   if (!canRenew && isInteractive(context) && redirectUrlOf(context) === undefined)
     throw authRequired(undefined);
-  const info = await discoverFor(parts, challenge, held);
+  const info = await discoverFor(tokens, challenge, held);
   if (canRenew && info.issuer === used.record.at.issuer) {
     const renewed = await tokens.renew(used);
     if (renewed !== undefined) return renewed;
   }
-  return authorize(parts, info, challenge, held);
+  return authorize(tokens, info, challenge, held);
 }
 
-async function statusOf(context: OAuthContext, tokens: AccessTokens): Promise<OAuthStatus> {
+async function statusOf(tokens: AccessTokens): Promise<OAuthStatus> {
   // Another process may have logged in since.
   const held = (await tokens.cache.current()) ?? (await tokens.cache.read());
   if (held === undefined) return { authorized: false };
   const { at, scope, expiresAt } = held.record;
-  const isSpent = tokens.isRefused(held) || isExpired(held.record, nowOf(context));
+  const isSpent = tokens.isRefused(held) || isExpired(held.record, nowOf(tokens.context));
   return {
     authorized: !isSpent || (!tokens.isRefused(held) && tokens.canRenew(held)),
     issuer: at.issuer,
@@ -248,7 +234,8 @@ function cancelBody(response: Response): void {
 /** Another process may refresh the tokens during the logout; its tokens have to be deleted too. */
 const MAX_ROUNDS = 5;
 
-export async function logOut(context: OAuthContext, tokens: AccessTokens): Promise<void> {
+async function logOut(tokens: AccessTokens): Promise<void> {
+  const { context } = tokens;
   const { store, options, serverUrl } = context;
   const issuers = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {

@@ -9,13 +9,7 @@ import {
   type WithheldTool,
 } from "@toolport/base";
 import type { ServerConfig } from "../config/server-config.js";
-import {
-  type CompiledFilter,
-  compileFilter,
-  type FilterSet,
-  filterTools,
-  passAll,
-} from "./filters/filters.js";
+import { type CompiledFilter, compileFilter, filterTools, passAll } from "./filters.js";
 import { assignNames, type NameIssue } from "./names/assign-names.js";
 import type { SourceTool, ToolList } from "./source-tool.js";
 
@@ -63,7 +57,7 @@ export interface CatalogSource {
 }
 
 interface BuildOptions {
-  filters: FilterSet;
+  filters: readonly CompiledFilter[];
   naming: NamingOptions;
   previous: CatalogSnapshot | undefined;
   onWarning: (server: string, message: string) => void;
@@ -123,12 +117,15 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
 }
 
 /** The tools of one server that pass filters, pins and the scan. */
-function offeredTools({ config, list, refused }: CatalogSource, filters: FilterSet): SourceTool[] {
+function offeredTools(
+  { config, list, refused }: CatalogSource,
+  filters: readonly CompiledFilter[],
+): SourceTool[] {
   const passed = passing(list.tools, { name: config.name }, rulesOf(config, filters));
   return passed.tools.filter(({ sourceName }) => !refused.has(sourceName));
 }
 
-const rulesOf = (config: ServerConfig, { filters }: FilterSet): readonly CompiledFilter[] =>
+const rulesOf = (config: ServerConfig, filters: readonly CompiledFilter[]) =>
   [compileFilter(config, "server"), ...filters].filter((rule) => rule !== passAll);
 
 /** The tools that pass the rules. */
@@ -239,7 +236,7 @@ export class FallbackTools {
   sourceOf(
     config: ServerConfig,
     listed: ReadonlyMap<string, CatalogSource>,
-    filters: FilterSet,
+    filters: readonly CompiledFilter[],
   ): CatalogSource | undefined {
     if (!this.isNeeded(config)) return undefined;
     const { servers, tools: renamed } = config.fallback!;

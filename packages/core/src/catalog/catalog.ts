@@ -33,7 +33,7 @@ import {
   exportServer,
   restoreServer,
 } from "./exported-catalog.js";
-import type { FilterSet } from "./filters/filters.js";
+import { type CompiledFilter, compileFilter, type FilterInput, type ToolFilters } from "./filters.js";
 import {
   describeKept,
   isSameKept,
@@ -273,8 +273,11 @@ export class Catalog {
 
   /** The current snapshot; built on first use after a change. */
   snapshot(): CatalogSnapshot {
-    const { filters, naming, servers, onWarning } = this.options;
-    if (this.#snapshot !== undefined && this.#filterVersion === filters.version) return this.#snapshot;
+    const { filters: set, naming, servers, snapshots, onWarning } = this.options;
+    const { version } = set;
+    const previous = this.#snapshot;
+    if (previous !== undefined && this.#filterVersion === version) return previous;
+    const { filters } = set;
     const configs = servers();
     const listed = new Map<string, CatalogSource>();
     for (const config of configs) {
@@ -285,17 +288,14 @@ export class Catalog {
     const sources = configs.flatMap(
       (config) => listed.get(config.name) ?? this.#fallbackTools.sourceOf(config, listed, filters) ?? [],
     );
-    this.#filterVersion = filters.version;
+    this.#filterVersion = version;
     this.#search = undefined;
-    const previous = this.#snapshot;
     const build = (from: CatalogSnapshot | undefined) =>
       buildSnapshot(sources, { filters, naming, previous: from, onWarning });
     // A user with filters of its own has a higher version than the filters of all users.
-    const { snapshots } = this.options;
-    const filterVersion = filters.version;
     const shared =
-      snapshots?.filters.version === filterVersion
-        ? snapshots.shared.of(sources, filterVersion, previous, () => build(undefined))
+      snapshots?.filters.version === version
+        ? snapshots.shared.of(sources, version, previous, () => build(undefined))
         : undefined;
     this.#snapshot = shared ?? build(previous);
     return this.#snapshot;
@@ -473,4 +473,55 @@ function textFindings(server: string, { tools }: ServerLists): TextFinding[] {
     const { count, paths } = suspiciousIn(tool);
     return removed + count === 0 ? [] : [{ server, name, removed, left: count, paths: [...paths] }];
   });
+}
+
+/** The filters of one user, which can change while a port runs. */
+export interface FilterSet {
+  /** Increases with every change, so that the catalog notices it. */
+  readonly version: number;
+  /** All filters, in the order in which they are applied. */
+  readonly filters: readonly CompiledFilter[];
+  /** Adds a filter. Returns the new version. */
+  add(filter: FilterInput): number;
+  /** Replaces the filters added to this set. Returns the new version. */
+  set(filters: FilterInput | readonly FilterInput[]): number;
+  /** Removes the filters added to this set. Returns the new version. */
+  reset(): number;
+}
+
+const compile = (input: FilterInput): CompiledFilter =>
+  compileFilter(typeof input === "function" ? { filter: input } : input);
+
+const isList = (input: FilterInput | readonly FilterInput[]): input is readonly FilterInput[] =>
+  Array.isArray(input);
+
+/**
+ * Creates the filter set of the plain port, which the sets of all users extend.
+ *
+ * @param configured rules of the options. They always apply: changes at run time can only narrow them.
+ */
+export function createFilterSet(configured: ToolFilters = {}): FilterSet {
+  return extendFilterSet({ version: 0, filters: [compile(configured)] });
+}
+
+/** Creates the filter set of one user: the current filters of `base`, which this set cannot change, and those of the user. */
+export function extendFilterSet(base: Pick<FilterSet, "version" | "filters">): FilterSet {
+  let added: readonly CompiledFilter[] = [];
+  let changes = 0;
+  const change = (filters: readonly CompiledFilter[]): number => {
+    added = filters;
+    changes += 1;
+    return base.version + changes;
+  };
+  return {
+    get version() {
+      return base.version + changes;
+    },
+    get filters() {
+      return [...base.filters, ...added];
+    },
+    add: (filter) => change([...added, compile(filter)]),
+    set: (input) => change((isList(input) ? input : [input]).map(compile)),
+    reset: () => change([]),
+  };
 }

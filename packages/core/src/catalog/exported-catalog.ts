@@ -32,7 +32,7 @@ export function readCatalogExport(value: unknown): CatalogExport {
       next: "Export the catalog again with this version",
     });
   }
-  return value as unknown as CatalogExport;
+  return value as Partial<CatalogExport> as CatalogExport;
 }
 
 export function exportServer({ lists, session }: Kept): ExportedServer {

@@ -126,7 +126,7 @@ export class KnownSecrets implements ErrorRedaction {
 
   /** Redacts a ToolportError in place and returns it. Other values, such as the reason of an abort, are returned unchanged. */
   readonly redactError = <Value>(error: Value): Value => {
-    redactError(error, this.#made());
+    redactOwn(error, this.#made(), new Map());
     return error;
   };
 
@@ -296,16 +296,12 @@ const KEPT: ReadonlySet<string> = new Set([
 const SENTENCES: ReadonlySet<string> = new Set(["what", "next"]);
 const MAX_LEVELS = 100;
 
+type Seen = Map<object, unknown>;
+
 /**
  * Redacts a `ToolportError` in place, so that it keeps its identity. Other errors among its causes are replaced by copies. Any
  * other value stays unchanged.
  */
-function redactError(error: unknown, redaction: ErrorRedaction): void {
-  redactOwn(error, redaction, new Map());
-}
-
-type Seen = Map<object, unknown>;
-
 function redactOwn(error: unknown, redaction: ErrorRedaction, seen: Seen): void {
   if (!ToolportError.isInstance(error) || seen.has(error)) return;
   seen.set(error, error);
@@ -321,7 +317,7 @@ function redactOwn(error: unknown, redaction: ErrorRedaction, seen: Seen): void 
   }
   for (const key of Object.getOwnPropertyNames(error)) {
     if (KEPT.has(key)) continue;
-    const value = (error as unknown as Record<string, unknown>)[key];
+    const value: unknown = Reflect.get(error, key);
     const redact = SENTENCES.has(key) ? redaction.own : redaction.foreign;
     const clean =
       typeof value === "string" ? redact(value) : redactValue(value, redaction, { seen, level: 0 });

@@ -7,8 +7,8 @@ import {
   resultOf,
   unreachable,
 } from "../../../../test/support/tool-call.js";
+import { TRUNCATED_META_KEY } from "./artifacts/result-payload.js";
 import { cacheResults } from "./cache-results.js";
-import { TRUNCATED_META_KEY } from "./result-size.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
 

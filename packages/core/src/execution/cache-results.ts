@@ -1,7 +1,7 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 
 import { BoundedMap, compileNames, isRecord, ToolCallError, withDeadline } from "@toolport/base";
-import { TRUNCATED_META_KEY } from "./result-size.js";
+import { TRUNCATED_META_KEY } from "./artifacts/result-payload.js";
 import {
   type CallHandler,
   type CallInterceptor,

@@ -2,12 +2,8 @@ import { utf8Length } from "@toolport/base";
 import { describe, expect, test, vi } from "vitest";
 import { asInterceptor, callOf, inTurn } from "../../../../test/support/tool-call.js";
 import { ArtifactStore } from "./artifacts/artifact-store.js";
-import {
-  type ResultSizeOption,
-  type ResultSizeParts,
-  resultSizeStep,
-  TRUNCATED_META_KEY,
-} from "./result-size.js";
+import { TRUNCATED_META_KEY } from "./artifacts/result-payload.js";
+import { type ResultSizeOption, type ResultSizeParts, resultSizeStep } from "./result-size.js";
 import type { ContentBlock, ResultArtifact, ToolResult } from "./tool-result.js";
 
 const text = (value: string): ContentBlock => ({ type: "text", text: value });

@@ -5,8 +5,6 @@ import { payloadOf } from "./artifacts/result-payload.js";
 import type { CallStep, ToolCall } from "./tool-call.js";
 import type { ResultArtifact, ToolResult } from "./tool-result.js";
 
-export { TRUNCATED_META_KEY, type Truncation } from "./artifacts/result-payload.js";
-
 /** How results that are too large are handled. */
 export interface ResultSizeOptions {
   /** Maximum size of the content (text in UTF-8, anything else in base64), and of the structured content. */

@@ -6,7 +6,7 @@ import type { SchemaValidatorFactory } from "@toolport/schemas/internal";
 import type { Store } from "@toolport/stores";
 import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/build-snapshot.js";
 import type { CatalogExport } from "../catalog/exported-catalog.js";
-import type { ToolFilter } from "../catalog/filters/filters.js";
+import type { ToolFilter } from "../catalog/filters.js";
 import type { PinMode } from "../catalog/safety/pins.js";
 import type { ScanHook } from "../catalog/safety/scan.js";
 import type { CacheOption, CheckArguments, ServerEntry } from "../config/server-entry.js";

@@ -11,8 +11,7 @@ import {
 } from "@toolport/base";
 import type { HttpClient } from "@toolport/http/wire-client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
-import type { Catalog, CatalogOptions } from "../catalog/catalog.js";
-import { extendFilterSet, type FilterSet } from "../catalog/filters/filters.js";
+import { type Catalog, type CatalogOptions, extendFilterSet, type FilterSet } from "../catalog/catalog.js";
 import type { NetworkConfig } from "../config/entry-options.js";
 import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import type { ConnectionPool } from "../connection/connection-pool.js";

@@ -22,9 +22,7 @@ export class PortOAuth {
   readonly #principal: string | undefined;
   readonly #port: OAuthAccess;
   /** By identity, so that another URL under the same name does not get the old tokens. */
-  readonly #keepers = new Map<string, Promise<ServerOAuth>>();
-  /** Those that are loaded. */
-  #ready: WeakMap<Promise<ServerOAuth>, ServerOAuth> | undefined;
+  readonly #keepers = new Map<string, ServerOAuth | Promise<ServerOAuth>>();
 
   constructor(parts: SharedParts, principal: string | undefined, port: OAuthAccess) {
     this.#parts = parts;
@@ -41,10 +39,10 @@ export class PortOAuth {
     return (request, send) => {
       // A token in the configured headers takes precedence.
       if (request.authorization !== undefined && !isAsked) return send({});
-      const known = this.#keepers.get(identity);
-      const ready = known && this.#ready?.get(known);
-      if (ready !== undefined) return ready.send(request, send);
-      return this.#keeper(config).then((keeper) => keeper.send(request, send));
+      const keeper = this.#keepers.get(identity) ?? this.#keeper(config);
+      return "send" in keeper
+        ? keeper.send(request, send)
+        : keeper.then((loaded) => loaded.send(request, send));
     };
   };
 
@@ -122,7 +120,7 @@ export class PortOAuth {
     return oauth !== undefined || callbackUrl !== undefined || isSaved;
   }
 
-  #keeper(config: HttpConfig | SseConfig): Promise<ServerOAuth> {
+  #keeper(config: HttpConfig | SseConfig): ServerOAuth | Promise<ServerOAuth> {
     const identity = serverIdentity(config);
     const known = this.#keepers.get(identity);
     if (known !== undefined) return known;
@@ -146,10 +144,9 @@ export class PortOAuth {
       }),
     );
     this.#keepers.set(identity, made);
-    void made.then(
+    made.then(
       (keeper) => {
-        this.#ready ??= new WeakMap();
-        this.#ready.set(made, keeper);
+        if (this.#keepers.get(identity) === made) this.#keepers.set(identity, keeper);
       },
       () => {},
     );

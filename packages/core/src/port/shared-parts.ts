@@ -14,7 +14,7 @@ import {
 import type { HttpClientSettings } from "@toolport/http/wire-client";
 import { createSchemaValidator } from "@toolport/schemas/internal";
 import { SharedSnapshots } from "../catalog/build-snapshot.js";
-import { createFilterSet } from "../catalog/filters/filters.js";
+import { createFilterSet } from "../catalog/catalog.js";
 import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/entry-options.js";

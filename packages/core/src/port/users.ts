@@ -1,7 +1,7 @@
 /** The users of one `createToolport`: the plain port, and a port for each principal. */
 
 import { type Emitter, unrefTimer } from "@toolport/base";
-import type { FilterSet } from "../catalog/filters/filters.js";
+import type { FilterSet } from "../catalog/catalog.js";
 import type { ToolportEvents } from "./events.js";
 import { Port } from "./port.js";
 import type { ListsRead } from "./port-core.js";

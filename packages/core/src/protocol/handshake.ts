@@ -404,7 +404,7 @@ async function join({ channel, handshake, prepare, ...options }: LazyClientParts
   const { era, result } = handshake;
   const prior =
     era === "modern"
-      ? { kind: era, discover: result as unknown as DiscoverResult }
+      ? { kind: era, discover: result as Partial<DiscoverResult> as DiscoverResult }
       : ({ kind: era } as const);
   await channel.sdkTransport.join(result, () => client.connect(channel.sdkTransport, { prior }));
   return client;

@@ -216,33 +216,32 @@ async function collect(
   });
 }
 
-interface SplitParts {
-  readonly where: { readonly server: string; readonly tool: string | undefined };
-  readonly report: (error: unknown) => void;
-  /** Answers the requests that need no person. */
-  readonly respond: (live: Input["requests"]) => Promise<Record<string, unknown>>;
-}
-
 /** Answers what needs no person, and returns the questions for the user. URLs that users must not see are declined. */
 export async function splitInput(
   requests: Input["requests"],
-  { where, report, respond }: SplitParts,
+  {
+    where,
+    report,
+    respond,
+  }: {
+    readonly where: { readonly server: string; readonly tool: string | undefined };
+    readonly report: (error: unknown) => void;
+    /** Answers the requests that need no person. */
+    readonly respond: (live: Input["requests"]) => Promise<Record<string, unknown>>;
+  },
 ): Promise<CollectedInput> {
   const asked: [string, ElicitationRequest][] = [];
   const declined: [string, unknown][] = [];
   const live: (readonly [string, ServerRequest])[] = [];
   for (const [name, request] of requests) {
-    if (request.method !== "elicitation/create") {
-      live.push([name, request]);
-      continue;
+    const read =
+      request.method === "elicitation/create" ? readElicitation(request.params ?? {}, where) : undefined;
+    if (read === undefined) live.push([name, request]);
+    else if (read.mode !== "blocked-url") asked.push([name, read]);
+    else {
+      report(declinedUrl(read.why, where));
+      declined.push([name, { action: "decline" }]);
     }
-    const read = readElicitation(request.params ?? {}, where);
-    if (read.mode !== "blocked-url") {
-      asked.push([name, read]);
-      continue;
-    }
-    report(declinedUrl(read.why, where));
-    declined.push([name, { action: "decline" }]);
   }
   const answered = live.length === 0 ? {} : await respond(live);
   return {

@@ -130,13 +130,6 @@ const TYPES = new Set(["string", "number", "integer", "boolean", "object", "arra
 /** `schema`: keys are keywords. `names`: keys are names, values are schemas. `data`: both are arbitrary. */
 type Mode = "schema" | "names" | "data";
 
-interface Visit {
-  readonly value: unknown;
-  readonly path: string;
-  readonly mode: Mode;
-  readonly depth: number;
-}
-
 /**
  * Lists names, titles, descriptions, parameter names, and every string in the schemas (enum, const, default, examples,
  * `$comment`, unknown keywords), because providers send whole schemas to the model.
@@ -144,19 +137,13 @@ interface Visit {
  * @throws RangeError if the definition is too deep or too large to be scanned completely
  */
 export function modelStrings(tool: ModelVisibleTool): ModelString[] {
-  const { strings, add } = collect();
   const { name, sourceName, title, description, annotations } = tool;
   const plain = { name, sourceName, title, description, "annotations/title": annotations?.title };
-  for (const [path, text] of Object.entries(plain)) if (typeof text === "string") add(text, `/${path}`);
-
-  walk(
-    [
-      { value: tool.outputSchema, path: "/outputSchema", mode: "schema", depth: 0 },
-      { value: tool.inputSchema, path: "/inputSchema", mode: "schema", depth: 0 },
-    ],
-    add,
-  );
-  return strings;
+  return collect((add) => {
+    for (const [path, text] of Object.entries(plain)) if (typeof text === "string") add(text, `/${path}`);
+    visit(tool.inputSchema, { path: "/inputSchema", mode: "schema", depth: 0 }, add);
+    visit(tool.outputSchema, { path: "/outputSchema", mode: "schema", depth: 0 }, add);
+  });
 }
 
 /**
@@ -164,49 +151,40 @@ export function modelStrings(tool: ModelVisibleTool): ModelString[] {
  *
  * @throws RangeError as {@link modelStrings} does
  */
-function dataStrings(value: unknown): ModelString[] {
-  const { strings, add } = collect();
-  walk([{ value, path: "", mode: "data", depth: 0 }], add);
-  return strings;
-}
+const dataStrings = (value: unknown): ModelString[] =>
+  collect((add) => visit(value, { path: "", mode: "data", depth: 0 }, add));
 
 type Add = (text: string, path: string) => void;
 
-function collect(): { readonly strings: ModelString[]; readonly add: Add } {
+function collect(read: (add: Add) => void): ModelString[] {
   const strings: ModelString[] = [];
   let characters = 0;
-  return {
-    strings,
-    add(text, path) {
-      characters += text.length;
-      if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
-        throw new RangeError("The definition has too much text to be scanned");
-      strings.push({ path, text });
-    },
-  };
+  read((text, path) => {
+    characters += text.length;
+    if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
+      throw new RangeError("The definition has too much text to be scanned");
+    strings.push({ path, text });
+  });
+  return strings;
 }
 
-function walk(visits: Visit[], add: Add): void {
-  for (let visit = visits.pop(); visit !== undefined; visit = visits.pop()) {
-    const { value, path, mode, depth } = visit;
-    if (typeof value === "string") add(value, path);
-    else if (typeof value === "object" && value !== null) {
-      if (depth >= MAX_DEPTH) throw new RangeError("The definition is nested too deep to be scanned");
-      for (const child of children(value, { path, mode, depth }, add).reverse()) visits.push(child);
-    }
-  }
-}
-
-function children(container: object, { path, mode, depth }: Omit<Visit, "value">, addName: Add): Visit[] {
-  const isArray = Array.isArray(container);
-  const visits: Visit[] = [];
-  for (const [key, value] of Object.entries(container)) {
-    const childPath = `${path}/${escapeToken(key)}`;
-    if (mode === "schema" && key === "type" && typeof value === "string" && TYPES.has(value)) continue;
-    if (!isArray && isName(key, mode)) addName(key, childPath);
-    visits.push({ value, path: childPath, mode: isArray ? mode : modeBelow(key, mode), depth: depth + 1 });
-  }
-  return visits;
+/** Adds the names in a value, then what is inside it. */
+function visit(
+  value: unknown,
+  { path, mode, depth }: { path: string; mode: Mode; depth: number },
+  add: Add,
+): void {
+  if (typeof value === "string") return add(value, path);
+  if (typeof value !== "object" || value === null) return;
+  if (depth >= MAX_DEPTH) throw new RangeError("The definition is nested too deep to be scanned");
+  const isArray = Array.isArray(value);
+  const isType = (key: string, child: unknown) =>
+    mode === "schema" && key === "type" && typeof child === "string" && TYPES.has(child);
+  const children = Object.entries(value).filter(([key, child]) => !isType(key, child));
+  const pathOf = (key: string) => `${path}/${escapeToken(key)}`;
+  if (!isArray) for (const [key] of children) if (isName(key, mode)) add(key, pathOf(key));
+  for (const [key, child] of children)
+    visit(child, { path: pathOf(key), mode: isArray ? mode : modeBelow(key, mode), depth: depth + 1 }, add);
 }
 
 const isName = (key: string, mode: Mode): boolean =>

@@ -26,6 +26,7 @@ import type { DeferToolsOptions } from "../options.js";
 import type { PortCore } from "../port-core.js";
 import type { PortSettings } from "../read-options.js";
 import { createArtifactTool, readArtifactInfo } from "./artifact-tool.js";
+import { createPromptTools, createResourceTools } from "./item-tools.js";
 import {
   type ItemRules,
   type OwnTool,
@@ -34,8 +35,6 @@ import {
   textResult,
   toOwnInfo,
 } from "./own-tools.js";
-import { createPromptTools } from "./prompt-tools.js";
-import { createResourceTools } from "./resource-tools.js";
 
 /** The selection that `tools()` asks for. */
 export interface ShownSelection {
@@ -94,8 +93,9 @@ export class OwnToolSet {
   /** The selected tools of the port itself. */
   shown({ servers, all, isWanted }: ShownSelection): ToolInfo[] {
     const deferred = all ? [] : this.#shownSearchAndCall(servers).map(toOwnInfo);
+    // Not if the selection leaves out a server whose data they show.
     const others = this.#families.filter(
-      ({ family }) => servers === undefined || family.isCoveredBy(servers),
+      ({ family }) => servers === undefined || family.servers().every((name) => servers.includes(name)),
     );
     const { maxResultBytes } = this.port.parts.settings;
     const reader = typeof maxResultBytes === "object" && maxResultBytes.read ? [readArtifactInfo] : [];

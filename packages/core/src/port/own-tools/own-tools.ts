@@ -1,14 +1,6 @@
 /** Tools that the port itself offers in addition to those of the servers. */
 
-import {
-  didYouMean,
-  type JsonSchema,
-  type ResourceContents,
-  sanitiseText,
-  suggest,
-  type ToolInfo,
-} from "@toolport/base";
-import type { ConnectionPool } from "../../connection/connection-pool.js";
+import type { JsonSchema, ResourceContents, ToolInfo } from "@toolport/base";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
@@ -138,24 +130,13 @@ export interface ServedTool extends Omit<OwnTool, "call"> {
   ): ReturnType<OwnTool["call"]>;
 }
 
-/** Those of the entries that the rules show. */
-export async function shownOnly<Entry>(
-  rules: ItemRules | undefined,
-  entries: readonly Entry[],
-  itemOf: (entry: Entry) => OwnToolItem,
-): Promise<readonly Entry[]> {
-  if (rules === undefined || entries.length === 0) return entries;
-  const areShown = await rules.areShown(entries.map(itemOf));
-  return entries.filter((_, index) => areShown[index]);
-}
-
 /** Tools of one option. */
 export interface OwnToolFamily {
   /** The option of the port that creates them. */
   readonly option: string;
   readonly tools: readonly ServedTool[];
-  /** False if the selection leaves out a server whose data these tools show. */
-  isCoveredBy(servers: readonly string[]): boolean;
+  /** The names of the servers whose data these tools show. */
+  readonly servers: () => readonly string[];
 }
 
 export const textResult = (text: string, isError = false): ToolResult =>
@@ -164,48 +145,3 @@ export const textResult = (text: string, isError = false): ToolResult =>
 /** The tool as it is listed. */
 export const toOwnInfo = ({ name, title, description, inputSchema }: Omit<OwnTool, "call">): ToolInfo =>
   Object.freeze({ name, title, description, inputSchema, server: OWN_SERVER, sourceName: name });
-
-/** A text of a server without hidden characters; null if there is none. */
-export const cleanText = (value: unknown): string | null =>
-  typeof value === "string" ? sanitiseText(value).text : null;
-
-export class ExposedServers {
-  /** @param only the servers that the option selects; undefined: all */
-  constructor(
-    private readonly pool: ConnectionPool,
-    private readonly only: readonly string[] | undefined,
-  ) {}
-
-  names(): string[] {
-    return this.pool.names.filter((name) => this.only?.includes(name) ?? true);
-  }
-
-  has(server: string): boolean {
-    return this.names().includes(server);
-  }
-
-  /** True if the selection contains all of these servers. */
-  isCoveredBy(servers: readonly string[]): boolean {
-    return this.names().every((name) => servers.includes(name));
-  }
-
-  /**
-   * The server that the model names, or a message for the model. If the name is missing and only one server fits, it is that one.
-   *
-   * @param names for the message. @default all
-   */
-  choose(
-    given: unknown,
-    candidates: readonly string[],
-    names: readonly string[] = this.names(),
-  ): { server: string } | { problem: string } {
-    if (typeof given === "string" && this.has(given)) return { server: given };
-    const [only, ...others] = new Set(candidates);
-    const isMissing = given === undefined || given === null || given === "";
-    if (isMissing && only !== undefined && others.length === 0) return { server: only };
-    const close = typeof given === "string" ? suggest(given, names) : [];
-    const hint = didYouMean(close, `Use one of: ${names.join(", ")}.`);
-    const what = isMissing ? "mcpServer is missing" : `There is no server named ${JSON.stringify(given)}`;
-    return { problem: `${what}. ${hint}` };
-  }
-}

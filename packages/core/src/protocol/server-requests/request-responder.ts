@@ -1,5 +1,12 @@
 /** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
-import { onSharedAbort, SlotList, type Slotted, ToolCallError, withDeadline } from "@toolport/base";
+import {
+  getOrMake,
+  onSharedAbort,
+  SlotList,
+  type Slotted,
+  ToolCallError,
+  withDeadline,
+} from "@toolport/base";
 import type { RequestOrigin } from "./sampling-and-roots.js";
 
 /** The requests that MCP allows a server to send. */
@@ -50,16 +57,13 @@ const isRequestMethod = (handlers: RequestHandlers, method: string): method is R
   Object.hasOwn(handlers, method);
 
 export class RequestResponder {
-  readonly #parts: ResponderParts;
   readonly #queues = new Map<RequestMethod, SerialQueue>();
   readonly #calls = new SlotList<TrackedCall>();
   #open = 0;
   #lastWaitedAt = 0;
   #overloadReported = false;
 
-  constructor(parts: ResponderParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: ResponderParts) {}
 
   /** Tracks a call to a legacy server, whose requests do not name the call they belong to. */
   beginCall(tool: string, taskId?: string, owner?: object): TrackedCall {
@@ -83,7 +87,7 @@ export class RequestResponder {
     { method, params = {} }: ServerRequest,
     { tool, signal }: { tool?: string | undefined; signal: AbortSignal },
   ): Promise<Record<string, unknown>> {
-    const { server, handlers, principal } = this.#parts;
+    const { server, handlers, principal } = this.parts;
     if (!isRequestMethod(handlers, method))
       throw new ToolCallError({
         code: "PROTOCOL",
@@ -94,7 +98,7 @@ export class RequestResponder {
       });
     const known = { ...(tool !== undefined && { tool }), ...(principal !== undefined && { principal }) };
     const origin: RequestOrigin = { server, ...known, signal };
-    const queue = this.#queue(method);
+    const queue = getOrMake(this.#queues, method, () => new SerialQueue());
     if (queue.isIdle) this.#overloadReported = false;
     const handling = queue.run(() => handlers[method](params, origin), signal);
     return withDeadline(handling, { signal, onTimeout: () => signal.reason });
@@ -170,18 +174,9 @@ export class RequestResponder {
     return calls.length === 1 ? calls[0] : undefined;
   }
 
-  #queue(method: RequestMethod): SerialQueue {
-    let queue = this.#queues.get(method);
-    if (queue === undefined) {
-      queue = new SerialQueue();
-      this.#queues.set(method, queue);
-    }
-    return queue;
-  }
-
   /** Reports an overload once, not for each of thousands of requests. */
   #reportOnce(error: unknown): void {
-    const { report, server } = this.#parts;
+    const { report, server } = this.parts;
     if (!(error instanceof ToolCallError) || error.code !== "OVERLOADED") return report(error);
     if (!this.#overloadReported) report(error.withContext({ server }));
     this.#overloadReported = true;

@@ -2,18 +2,14 @@
 import { ChunkList } from "@toolport/base";
 import { tooLarge } from "@toolport/http";
 import type { ResponseBody } from "@toolport/http/wire-client";
-import { findMessageId } from "../find-message-id.js";
+import { findMessageId, OversizeSample } from "../find-message-id.js";
 import type { ServerTransport } from "../server-transport.js";
 
 const LF = 10;
 const CR = 13;
-const SAMPLE_BYTES = 4 * 1024;
 
-/** The beginning and the end of an event over the size limit, in which its JSON-RPC id may be found. */
-export interface OversizedEvent {
-  readonly head: Uint8Array;
-  readonly tail: Uint8Array;
-}
+/** The beginning and the end of an event over the size limit. */
+export type OversizedEvent = Pick<OversizeSample, "head" | "tail">;
 
 interface EventFramesOptions {
   /** Maximum size of one event, in bytes. */
@@ -44,8 +40,7 @@ export class EventFrames {
   /** The current line has no character yet. */
   #lineEmpty = true;
   #afterCr = false;
-  #head: Uint8Array = new Uint8Array(0);
-  #tail: Uint8Array = new Uint8Array(0);
+  #sample = new OversizeSample();
 
   constructor(options: EventFramesOptions) {
     this.#options = options;
@@ -68,7 +63,7 @@ export class EventFrames {
 
   /** The stream has ended: an event without its empty line is ignored. */
   end(): void {
-    if (this.#mode === "skip") this.#options.onSkipped?.({ head: this.#head, tail: this.#tail });
+    if (this.#mode === "skip") this.#options.onSkipped?.(this.#sample);
     this.#mode = "stopped";
   }
 
@@ -108,7 +103,7 @@ export class EventFrames {
     this.#size += bytes.byteLength;
     if (this.#mode === "pass" && this.#size > this.#options.maxBytes) {
       this.#mode = this.#options.onOversized() === "skip" ? "skip" : "stopped";
-      for (const held of this.#held.takePieces()) this.#sample(held);
+      for (const held of this.#held.takePieces()) this.#sample.add(held);
       if (this.#mode === "stopped") return;
     }
     if (this.#mode === "pass") {
@@ -116,7 +111,7 @@ export class EventFrames {
       if (!inOnePiece) this.#held.push(bytes);
       if (last) this.#options.onEvent(inOnePiece ? bytes : this.#held.takeBlock(this.#size));
     } else {
-      this.#sample(bytes);
+      this.#sample.add(bytes);
       if (last) this.#skipped();
       else if (this.#size > this.#options.maxBytes * ENDLESS_FACTOR) {
         this.#mode = "stopped";
@@ -127,31 +122,11 @@ export class EventFrames {
   }
 
   #skipped(): void {
-    const event = { head: this.#head, tail: this.#tail };
-    this.#head = this.#tail = new Uint8Array(0);
+    const event = this.#sample;
+    this.#sample = new OversizeSample();
     this.#mode = "pass";
     this.#options.onSkipped?.(event);
   }
-
-  #sample(bytes: Uint8Array): void {
-    if (this.#head.byteLength < SAMPLE_BYTES) {
-      this.#head = concat(this.#head, bytes.subarray(0, SAMPLE_BYTES - this.#head.byteLength));
-    }
-    this.#tail =
-      bytes.byteLength >= SAMPLE_BYTES
-        ? bytes.slice(-SAMPLE_BYTES)
-        : concat(
-            this.#tail.subarray(Math.max(0, this.#tail.byteLength + bytes.byteLength - SAMPLE_BYTES)),
-            bytes,
-          );
-  }
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(a.byteLength + b.byteLength);
-  whole.set(a);
-  whole.set(b, a.byteLength);
-  return whole;
 }
 
 export type Discard = NonNullable<ServerTransport["ondiscard"]>;

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { LineFraming, OVERSIZE_SAMPLE_BYTES, type OversizeLine } from "./message-reader.js";
+import { OVERSIZE_SAMPLE_BYTES } from "../find-message-id.js";
+import { LineFraming, type OversizeLine } from "./message-reader.js";
 
 function collect(maxBytes = 1_000_000) {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 /** Reads JSON-RPC messages, one per line, from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ChunkList, ConfigError, ConnectionError, parseJson, toPlainText } from "@toolport/base";
-import { peekMessage } from "../find-message-id.js";
+import { OversizeSample, peekMessage } from "../find-message-id.js";
 import { responseIds, type ServerTransport } from "../server-transport.js";
 
 interface MessageReaderOptions {
@@ -138,39 +138,6 @@ function parseRepaired(text: string): unknown {
   return text.startsWith("\uFEFF") ? parseJson(text.slice(1)) : undefined;
 }
 
-/** Keeps at least the last `keptBytes`, and at most twice that. */
-export class TailBuffer {
-  readonly #keptBytes: number;
-  #bytes: Buffer = Buffer.alloc(0);
-  #used = 0;
-
-  constructor(keptBytes: number) {
-    this.#keptBytes = keptBytes;
-  }
-
-  add(part: Uint8Array): void {
-    const kept = this.#keptBytes;
-    const fresh = part.length > kept ? part.subarray(part.length - kept) : part;
-    // Allocated on first use, because most processes write little or nothing.
-    if (this.#bytes.length === 0) this.#bytes = Buffer.allocUnsafeSlow(2 * kept);
-    if (this.#used + fresh.length > this.#bytes.length) {
-      const from = Math.max(0, this.#used - kept);
-      this.#bytes.copyWithin(0, from, this.#used);
-      this.#used -= from;
-    }
-    this.#bytes.set(fresh, this.#used);
-    this.#used += fresh.length;
-  }
-
-  /** The last bytes, `count` at most. */
-  last(count: number): Buffer {
-    return this.#bytes.subarray(Math.max(0, this.#used - count), this.#used);
-  }
-}
-
-/** How many bytes to keep of the beginning and the end of an oversized line. */
-export const OVERSIZE_SAMPLE_BYTES = 4_096;
-
 const NEWLINE = 10;
 
 /** The remains of a line over the size limit. */
@@ -244,7 +211,10 @@ export class LineFraming {
     this.#append(chunk, start, end);
     const oversize = this.#oversize;
     this.#oversize = undefined;
-    if (oversize !== undefined) return this.#options.onOversize(oversize.toLine());
+    if (oversize !== undefined) {
+      const { head, tail, bytes } = oversize;
+      return this.#options.onOversize({ head: Buffer.from(head), tail: Buffer.from(tail), bytes });
+    }
     const line = this.#partial.takeBlock() as Buffer;
     this.#options.onLines(line, 0, line.length);
   }
@@ -257,24 +227,6 @@ export class LineFraming {
     }
     if (this.#oversize === undefined) this.#partial.push(part);
     else this.#oversize.add(part);
-  }
-}
-
-/** Head and tail of a line that is being discarded. */
-class OversizeSample {
-  #head: Buffer = Buffer.alloc(0);
-  readonly #tail = new TailBuffer(OVERSIZE_SAMPLE_BYTES);
-  #bytes = 0;
-
-  add(part: Uint8Array): void {
-    this.#bytes += part.length;
-    const missing = OVERSIZE_SAMPLE_BYTES - this.#head.length;
-    if (missing > 0) this.#head = Buffer.concat([this.#head, part.subarray(0, missing)]);
-    this.#tail.add(part);
-  }
-
-  toLine(): OversizeLine {
-    return { head: this.#head, tail: this.#tail.last(OVERSIZE_SAMPLE_BYTES), bytes: this.#bytes };
   }
 }
 

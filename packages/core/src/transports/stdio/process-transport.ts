@@ -5,9 +5,10 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { afterNextPoll, ConnectionError, type Outcome, toPlainText } from "@toolport/base";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
+import { TailBuffer } from "../find-message-id.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { errorLines } from "./error-lines.js";
-import { createLineDecoder, MessageReader, TailBuffer } from "./message-reader.js";
+import { createLineDecoder, MessageReader } from "./message-reader.js";
 import {
   DEFAULT_STOP_TIMEOUTS,
   type ExitStatus,
@@ -361,7 +362,9 @@ export class StderrTail {
   }
 
   #plain(): string {
-    return this.#redact(toPlainText(this.#buffer.last(KEPT_BYTES).toString("utf8"))).trim();
+    return this.#redact(
+      toPlainText(new TextDecoder("utf-8", { ignoreBOM: true }).decode(this.#buffer.last(KEPT_BYTES))),
+    ).trim();
   }
 }
 

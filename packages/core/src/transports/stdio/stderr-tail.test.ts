@@ -1,6 +1,6 @@
 import { redactValues, toPlainText } from "@toolport/base";
 import { describe, expect, it } from "vitest";
-import { TailBuffer } from "./message-reader.js";
+import { TailBuffer } from "../find-message-id.js";
 import { StderrTail } from "./process-transport.js";
 
 describe("StderrTail", () => {
@@ -37,7 +37,7 @@ describe("StderrTail", () => {
 
 describe("TailBuffer", () => {
   it("keeps the last bytes for any chunk size", () => {
-    const all = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 256));
+    const all = Uint8Array.from({ length: 1_000 }, (_, at) => at % 256);
     for (const size of [1, 7, 16, 17, 40, 1_000]) {
       const buffer = new TailBuffer(16);
       for (let at = 0; at < all.length; at += size) buffer.add(all.subarray(at, at + size));

@@ -1,6 +1,6 @@
 /** WebSocket connections with the `ws` package: headers, pings, proxies and a size limit. */
 import { isIP, type Socket } from "node:net";
-import { afterNextPoll, USER_AGENT } from "@toolport/base";
+import { afterNextPoll, ConnectionError, USER_AGENT } from "@toolport/base";
 import { mayNeedProxy, type ProxyOption } from "@toolport/http/proxy-option";
 import type { ProxyServer } from "@toolport/http/proxy-routes";
 import type { ClientOptions, WebSocket } from "ws";
@@ -9,11 +9,9 @@ import type { WebSocketConfig } from "../../config/server-config.js";
 import { checkHeader, revealHeaders } from "../http/endpoint.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import {
-  brokenFrame,
   closeCodeError,
   connectError,
   frameTooLarge,
-  pongTimeout,
   upgradeError,
   type WebSocketConnection,
   type WebSocketListener,
@@ -176,7 +174,9 @@ function socketError(server: string, error: Error & { code?: string }, maxMessag
   if (error.code !== undefined && TOO_LARGE.has(error.code)) {
     return frameTooLarge(server, maxMessageBytes);
   }
-  return error.code?.startsWith("WS_ERR_") ? brokenFrame(server, error) : closeCodeError(server, 1006, error);
+  if (!error.code?.startsWith("WS_ERR_")) return closeCodeError(server, 1006, error);
+  const what = "The server sent a frame that violates the WebSocket protocol, so the connection was closed";
+  return new ConnectionError({ code: "BAD_RESPONSE", what, server, retryable: true, cause: error });
 }
 
 interface NodeConnectionParts extends Pick<Dialing, "timings" | "listener"> {
@@ -196,8 +196,10 @@ function toConnection({ server, socket, wire, timings, listener }: NodeConnectio
     const seen = wire.bytesRead;
     socket.ping(undefined, undefined, () => {});
     const check = () => {
-      if (wire.bytesRead !== seen) pingLater();
-      else listener.onLost(pongTimeout(server, timings.pongTimeoutMs));
+      if (wire.bytesRead !== seen) return pingLater();
+      const what = `The server did not answer a ping within ${timings.pongTimeoutMs} ms, so the connection was closed`;
+      const next = "The next call opens a new connection";
+      listener.onLost(new ConnectionError({ code: "CLOSED", what, next, server, retryable: true }));
     };
     // Poll once more: a pong may have arrived while the host was blocked.
     pingTimer = setTimeout(() => void afterNextPoll(check), timings.pongTimeoutMs).unref();

@@ -71,7 +71,15 @@ export class WebSocketTransport implements ServerTransport {
       await withDeadline(open(listener, this.#opening.signal), {
         signal: this.#opening.signal,
         timeoutMs: handshakeTimeoutMs,
-        onTimeout: () => handshakeTimeout(server, handshakeTimeoutMs),
+        onTimeout: () =>
+          new ConnectionError({
+            code: "CONNECT_TIMEOUT",
+            what: `The WebSocket handshake did not finish within ${handshakeTimeoutMs} ms`,
+            next: "Check that the server is up and reachable",
+            server,
+            retryable: true,
+            outcome: "unsent",
+          }),
       });
       if (this.closeError) throw this.closeError;
     } catch (error) {
@@ -97,7 +105,9 @@ export class WebSocketTransport implements ServerTransport {
   async #end(): Promise<void> {
     const connection = this.#state === "open" ? this.#connection : undefined;
     this.#state = "closed";
-    this.#opening.abort(closedWhileOpening(this.options.server));
+    const what = "The connection was closed while it was being opened";
+    const { server } = this.options;
+    this.#opening.abort(new ConnectionError({ code: "CLOSED", what, server, outcome: "unsent" }));
     await connection?.close();
     if (this.closeError === undefined) this.onclose?.();
   }
@@ -109,7 +119,9 @@ export class WebSocketTransport implements ServerTransport {
       this.onmessage?.(message as JSONRPCMessage);
       return;
     }
-    const error = skippedFrame(this.options.server);
+    const { server } = this.options;
+    const what = "The server sent a frame that is not a JSON-RPC message; it and others like it are skipped";
+    const error = new ConnectionError({ code: "BAD_RESPONSE", what, server });
     for (const id of message ?? []) this.ondiscard?.({ id, error });
     if (!this.#warned) this.onerror?.(error);
     this.#warned = true;
@@ -208,60 +220,11 @@ export function connectError(server: string, cause: unknown, proxy?: string): Co
   return new ConnectionError({ code, what, next, server, errno, retryable, outcome, cause });
 }
 
-function handshakeTimeout(server: string, timeoutMs: number): ConnectionError {
-  return new ConnectionError({
-    code: "CONNECT_TIMEOUT",
-    what: `The WebSocket handshake did not finish within ${timeoutMs} ms`,
-    next: "Check that the server is up and reachable",
-    server,
-    retryable: true,
-    outcome: "unsent",
-  });
-}
-
-export function pongTimeout(server: string, timeoutMs: number): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    what: `The server did not answer a ping within ${timeoutMs} ms, so the connection was closed`,
-    next: "The next call opens a new connection",
-    server,
-    retryable: true,
-  });
-}
-
 export function frameTooLarge(server: string, maxMessageBytes: number): ConnectionError {
   return new ConnectionError({
     code: "MESSAGE_TOO_LARGE",
     what: `The server sent a message of more than ${maxMessageBytes} bytes, so the connection was closed`,
     next: "Request less data from the tool at a time",
     server,
-  });
-}
-
-export function brokenFrame(server: string, cause: unknown): ConnectionError {
-  return new ConnectionError({
-    code: "BAD_RESPONSE",
-    what: "The server sent a frame that violates the WebSocket protocol, so the connection was closed",
-    server,
-    retryable: true,
-    cause,
-  });
-}
-
-function skippedFrame(server: string): ConnectionError {
-  return new ConnectionError({
-    code: "BAD_RESPONSE",
-    what: "The server sent a frame that is not a JSON-RPC message; it and others like it are skipped",
-    server,
-  });
-}
-
-/** `close()` was called before the connection had opened. */
-function closedWhileOpening(server: string): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    what: "The connection was closed while it was being opened",
-    server,
-    outcome: "unsent",
   });
 }

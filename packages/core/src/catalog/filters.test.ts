@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compileFilter, createFilterSet, filterTools, type ToolFilters } from "./filters.js";
+import { createFilterSet } from "./catalog.js";
+import { compileFilter, filterTools, type ToolFilters } from "./filters.js";
 
 const entry = (server: string, sourceName: string, name = sourceName) => ({
   server: { name: server },
