@@ -196,23 +196,21 @@ const CAPABILITIES = {
 
 function initialize(context: RequestContext): Handled {
   const { request, user, client } = context;
-  const instructions = instructionsOf(context);
   const result = {
     protocolVersion: negotiateLegacy(request.params["protocolVersion"]),
     capabilities: { ...CAPABILITIES, logging: {}, ...offered(user.port, "tasks") },
     serverInfo: SERVER_INFO,
-    ...(instructions !== "" && { instructions }),
+    ...instructionsOf(context),
   };
   return { json: resultText(client, result) };
 }
 
 function discover(context: RequestContext): Handled {
   const { user, client } = context;
-  const instructions = instructionsOf(context);
   const result = {
     supportedVersions: versionsOf("modern"),
     capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
-    ...(instructions !== "" && { instructions }),
+    ...instructionsOf(context),
   };
   return { json: resultText(client, result, { cache: NOT_CACHED }) };
 }
@@ -228,10 +226,10 @@ function offered(port: Port, capability: "tasks" | "extensions"): Fields {
 }
 
 /** The instructions of connected servers that the user may see, headed by their names. */
-function instructionsOf({ parts, user, client }: RequestContext): string {
+function instructionsOf({ parts, user, client }: RequestContext): Fields {
   const sections = user.port.pool.all().flatMap(({ name, session }) => {
     const text = session?.instructions?.trim();
     return text && parts.showsServer(client, name) ? [`## ${name}\n\n${text}`] : [];
   });
-  return sections.join("\n\n").slice(0, MAX_INSTRUCTIONS);
+  return sections.length === 0 ? {} : { instructions: sections.join("\n\n").slice(0, MAX_INSTRUCTIONS) };
 }

@@ -70,12 +70,9 @@ export const toText = (json: Json): string =>
 /** The JSON of a result with one list, whose entries are separated by commas. */
 export function listJson(
   client: Pick<GatewayClient, "era">,
-  {
-    key,
-    entries,
-    nextCursor,
-    cache,
-  }: { key: string; entries: Json; nextCursor: string | undefined; cache: CachePolicy },
+  key: string,
+  entries: Json,
+  { nextCursor, cache }: { nextCursor: string | undefined; cache: CachePolicy },
 ): Json {
   const rest = resultText(client, { nextCursor }, { cache });
   const [before, after] = [`{"${key}":[`, rest === "{}" ? "]}" : `],${rest.slice(1)}`];

@@ -1,6 +1,6 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
 import { type AuthError, type Fields, isRecord, ToolCallError, type ToolportError } from "@toolport/base";
-import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
+import { Fault, toFailedResult, URL_REQUIRED } from "../faults.js";
 import { FailedRequest, type Handled, type RequestContext, type RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askInResult, type NextRound } from "./request-state.js";
@@ -38,11 +38,11 @@ export function askForLogin(
   const elicitation = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
   if (!takesUrls(context)) return inText(context, error, `${message}: ${url}`, facts);
   if (client.era === "legacy") {
-    const fault = new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
+    const fault = new Fault(URL_REQUIRED, message, { data: { elicitations: [elicitation] } });
     throw new FailedRequest(fault, facts);
   }
   const fields = { inputRequests: { [LOGIN]: { method: "elicitation/create", params: elicitation } } };
-  const { json } = askInResult(context, { kind: "login", server, isApproved }, { identity, fields });
+  const { json } = askInResult(context, { kind: "login", server, isApproved }, identity, fields);
   return { json, facts };
 }
 
@@ -68,7 +68,7 @@ export function askForPages(
     pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
   );
   const round: NextRound = { kind: "login", server, isApproved };
-  return askInResult(context, round, { identity, fields: { inputRequests } });
+  return askInResult(context, round, identity, { inputRequests });
 }
 
 /** Key of a question in `inputRequests`, before its number. */
@@ -95,6 +95,5 @@ function inText(
   text: string,
   facts: RequestFacts,
 ): Handled {
-  const _meta = { [FAILURE_META_KEY]: failureData(error) };
-  return { json: resultText(client, { content: [{ type: "text", text }], isError: true, _meta }), facts };
+  return { json: resultText(client, toFailedResult(error, text)), facts };
 }

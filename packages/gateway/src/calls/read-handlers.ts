@@ -137,12 +137,8 @@ const TASKS = "io.modelcontextprotocol/tasks";
 function requireTasks({ era, capabilities }: RequestContext["client"]): void {
   const { extensions } = capabilities;
   if (era === "legacy" || (isRecord(extensions) && extensions[TASKS] !== undefined)) return;
-  throw new Fault({
-    code: MISSING_CAPABILITY,
-    message: `Missing required client capability: ${TASKS}`,
-    data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
-    status: 400,
-  });
+  const data = { requiredCapabilities: { extensions: { [TASKS]: {} } } };
+  throw new Fault(MISSING_CAPABILITY, `Missing required client capability: ${TASKS}`, { data, status: 400 });
 }
 
 /**

@@ -73,19 +73,10 @@ export function refuse(reply: HttpReply, status: number, message: string, header
 }
 
 export const bodyTooSlow = (timeoutMs: number): Fault =>
-  new Fault({
-    code: INVALID_REQUEST,
-    message: `The body did not arrive within ${timeoutMs} ms`,
-    status: 408,
-  });
+  new Fault(INVALID_REQUEST, `The body did not arrive within ${timeoutMs} ms`, { status: 408 });
 
 export const bodyTooLarge = (maxBytes: number, headers?: Headers): Fault =>
-  new Fault({
-    code: INVALID_REQUEST,
-    message: `The body is larger than ${maxBytes} bytes`,
-    status: 413,
-    headers,
-  });
+  new Fault(INVALID_REQUEST, `The body is larger than ${maxBytes} bytes`, { status: 413, headers });
 
 export interface GuardRules {
   /** Host names without port; undefined: any. */

@@ -31,12 +31,10 @@ const SCHEME = "toolport:";
  * `toolport://<server>/<encoded URI>`, which is understood for every resource.
  */
 export class ResourceNames {
-  readonly #given: NamedResources;
   readonly #owners = new Map<string, string>();
   readonly #templateOwners = new Map<string, string>();
 
-  constructor(given: NamedResources) {
-    this.#given = given;
+  constructor(private readonly given: NamedResources) {
     for (const { server, uri } of given.resources) if (!this.#owners.has(uri)) this.#owners.set(uri, server);
     for (const { server, uriTemplate } of given.templates)
       if (!this.#templateOwners.has(uriTemplate)) this.#templateOwners.set(uriTemplate, server);
@@ -62,7 +60,7 @@ export class ResourceNames {
   /** Like {@link resolveTemplate}, with a policy. A template that no server lists counts as a URI. */
   resolveDecidedTemplate(template: string): DecidedTarget | undefined {
     const target = this.resolveTemplate(template);
-    const { templates } = this.#given;
+    const { templates } = this.given;
     if (templates.some(({ server, uriTemplate }) => server === target?.server && uriTemplate === target.uri))
       return target;
     const decided = this.findDecided(template);
@@ -87,7 +85,7 @@ export class ResourceNames {
 
   /** The server of a template, and the template as that server lists it. */
   resolveTemplate(template: string): ResourceTarget | undefined {
-    const wrapped = unwrap(template.replaceAll("{", "%7B").replaceAll("}", "%7D"), this.#given.servers);
+    const wrapped = unwrap(template.replaceAll("{", "%7B").replaceAll("}", "%7D"), this.given.servers);
     if (wrapped !== undefined) return wrapped;
     const server = this.#templateOwners.get(template) ?? this.#only();
     return server === undefined ? undefined : { server, uri: template };
@@ -95,7 +93,7 @@ export class ResourceNames {
 
   /** The server that a URI of a client leads to. */
   find(uri: string): ResourceTarget | undefined {
-    const wrapped = unwrap(uri, this.#given.servers);
+    const wrapped = unwrap(uri, this.given.servers);
     if (wrapped !== undefined) return wrapped;
     const owner = this.#owners.get(uri) ?? this.#only() ?? this.#byTemplate(uri);
     return owner === undefined ? undefined : { server: owner, uri };
@@ -104,18 +102,18 @@ export class ResourceNames {
   #isListed({ server, uri }: ResourceTarget): boolean {
     // The first server that lists it is its owner, and another one may list it too.
     if (!this.#owners.has(uri) || this.#owners.get(uri) === server) return this.#owners.has(uri);
-    return this.#given.resources.some((listed) => listed.server === server && listed.uri === uri);
+    return this.given.resources.some((listed) => listed.server === server && listed.uri === uri);
   }
 
   #only(): string | undefined {
-    const { servers } = this.#given;
+    const { servers } = this.given;
     return servers.length === 1 ? servers[0] : undefined;
   }
 
   /** Undefined if the templates of several servers fit. */
   #byTemplate(uri: string): string | undefined {
     const fitting = new Set<string>();
-    for (const { server, uriTemplate } of this.#given.templates)
+    for (const { server, uriTemplate } of this.given.templates)
       if (matchesTemplate(uriTemplate, uri)) fitting.add(server);
     const [server] = fitting;
     return fitting.size === 1 ? server : undefined;

@@ -92,7 +92,6 @@ const MAX_REMEMBERED = 10_000;
 export class Mailbox {
   /** The id of this replica: others send to it. */
   readonly replica: string;
-  readonly #store: Store;
   readonly #takeMs: number;
   readonly #handlers = new Map<string, { principal: string | null; handler: MessageHandler }>();
   readonly #taken = new BoundedMap<string, true>(MAX_REMEMBERED);
@@ -105,10 +104,9 @@ export class Mailbox {
 
   /** @param options a name that no other replica and no earlier start has; after `takeMs`, a replica that takes no message is dead */
   constructor(
-    store: Store,
+    private readonly store: Store,
     { replica = crypto.randomUUID(), takeMs = ALIVE_MS }: { replica?: string; takeMs?: number } = {},
   ) {
-    this.#store = store;
     this.replica = replica;
     this.#takeMs = takeMs;
     const own = `${MESSAGES}${replica}/`;
@@ -158,7 +156,7 @@ export class Mailbox {
     } finally {
       this.#waiting.delete(key);
       // Tells a replica that works on the message that no sender waits. What cannot be deleted expires.
-      this.#store.delete(key).catch(() => {});
+      this.store.delete(key).catch(() => {});
     }
   }
 
@@ -174,7 +172,7 @@ export class Mailbox {
     try {
       const sent = await this.#readWhile(["request"], key, this.#takeMs, signal);
       // Only a message that is still unread can be withdrawn, so it never runs after this error.
-      if (sent.message?.kind === "request" && (await this.#store.delete(key, { ifVersion: sent.version })))
+      if (sent.message?.kind === "request" && (await this.store.delete(key, { ifVersion: sent.version })))
         throw undeliverable();
       const { message } = await this.#readWhile(["request", "accepted"], key, WORK_LIMIT_MS, signal);
       if (message === undefined) throw failed("The reply has a format that this version cannot read");
@@ -198,7 +196,7 @@ export class Mailbox {
     for (;;) {
       // Before reading, so that no change is missed.
       const notice = new Promise<void>((resolve) => this.#waiting.set(key, resolve));
-      const record = await retryFor(ALIVE_MS, signal, () => this.#store.get(key));
+      const record = await retryFor(ALIVE_MS, signal, () => this.store.get(key));
       if (record === undefined) throw lost();
       const message = readMessage(record);
       const leftMs = until - performance.now();
@@ -217,7 +215,7 @@ export class Mailbox {
 
   /** Takes and handles a new message. It is written over by compare-and-set, so that one process takes it, once. */
   async #take(key: string): Promise<void> {
-    const record = await this.#store.get(key);
+    const record = await this.store.get(key);
     if (record === undefined) return this.#working.get(key)?.abort(withdrawn());
     if (this.#taken.has(key) || this.#closing.signal.aborted) return;
     const request = readMessage(record);
@@ -272,12 +270,12 @@ export class Mailbox {
     const written = await this.#write(key, message, options);
     if (written !== undefined) return written;
     // An earlier write may have arrived although it failed.
-    const record = await this.#store.get(key);
+    const record = await this.store.get(key);
     return record && this.#overwrite(key, message, { ...options, ifVersion: record.version });
   }
 
   #write(key: string, message: Message, options: WriteOptions): Promise<number | undefined> {
-    return this.#store.put(key, { format: FORMAT, ...message }, { ...options, secret: true });
+    return this.store.put(key, { format: FORMAT, ...message }, { ...options, secret: true });
   }
 
   /** Handles a message, also one of this replica to itself. */

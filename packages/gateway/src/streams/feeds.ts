@@ -1,6 +1,6 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
 
-import { type Fields, isRecord, unrefTimer } from "@toolport/base";
+import { BoundedMap, type Fields, getOrMake, isRecord, unrefTimer } from "@toolport/base";
 import { secretsOf, type Users } from "@toolport/core/internal";
 import { entriesOf, type ListEntry, type ListKey } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";
@@ -53,13 +53,14 @@ const SETTLE_MS = 50;
 export class Feeds {
   readonly #feeds = new Map<string | undefined, UserFeed>();
   readonly #offs: (() => void)[];
-  readonly #report: (error: unknown) => void;
   readonly #delivered = new WeakSet<Fields>();
   /** Ids of the pages that servers have sent a user to. */
-  readonly #pages = new WeakMap<GatewayUser, Set<unknown>>();
+  readonly #pages = new WeakMap<GatewayUser, BoundedMap<unknown, true>>();
 
-  constructor(users: Pick<Users, "on">, report: (error: unknown) => void) {
-    this.#report = report;
+  constructor(
+    users: Pick<Users, "on">,
+    private readonly report: (error: unknown) => void,
+  ) {
     this.#offs = [
       users.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
       users.on("tools", ({ principal }) => this.#compare(principal)),
@@ -92,12 +93,8 @@ export class Feeds {
   showsPage(user: GatewayUser, params: unknown): void {
     const id = isRecord(params) && params["mode"] === "url" ? params["elicitationId"] : undefined;
     if (typeof id !== "string") return;
-    const pages = this.#pages.get(user) ?? new Set();
-    this.#pages.set(user, pages.add(id));
-    for (const oldest of pages) {
-      if (pages.size <= MAX_PAGES) break;
-      pages.delete(oldest);
-    }
+    const pages = getOrMake(this.#pages, user, () => new BoundedMap<unknown, true>(MAX_PAGES));
+    pages.set(id, true);
   }
 
   #knowsPage(user: GatewayUser, { elicitationId }: Fields): boolean {
@@ -116,9 +113,10 @@ export class Feeds {
   /** Adds a stream of a user. Returns a function that removes it. */
   add(user: GatewayUser, listener: FeedListener): () => void {
     const { principal, port } = user;
-    let feed = this.#feeds.get(principal);
-    if (feed === undefined) {
-      feed = {
+    const feed = getOrMake(
+      this.#feeds,
+      principal,
+      (): UserFeed => ({
         user,
         listeners: new Set(),
         stop: port.listen(),
@@ -126,17 +124,15 @@ export class Feeds {
         waiting: new Set(),
         timer: undefined,
         notifiedAt: Number.NEGATIVE_INFINITY,
-      };
-      this.#feeds.set(principal, feed);
-    }
-    const added = feed;
-    added.listeners.add(listener);
+      }),
+    );
+    feed.listeners.add(listener);
     return () => {
-      added.listeners.delete(listener);
-      if (added.listeners.size > 0 || this.#feeds.get(principal) !== added) return;
+      feed.listeners.delete(listener);
+      if (feed.listeners.size > 0 || this.#feeds.get(principal) !== feed) return;
       this.#feeds.delete(principal);
-      clearTimeout(added.timer);
-      added.stop();
+      clearTimeout(feed.timer);
+      feed.stop();
     };
   }
 
@@ -179,7 +175,7 @@ export class Feeds {
     setTimeout(() => {
       this.#differing(feed)
         .then((lists) => this.#notify(feed, lists))
-        .catch(this.#report);
+        .catch(this.report);
     }, SETTLE_MS);
   }
 
@@ -200,7 +196,7 @@ export class Feeds {
     try {
       for (const list of lists) feed.known.set(list, await entriesOf(feed.user.port, list));
     } catch (error) {
-      this.#report(error);
+      this.report(error);
     }
   }
 

@@ -32,8 +32,7 @@ export async function listen(context: RequestContext): Promise<Handled> {
   const { request, exchange, user, client, parts } = context;
   const wanted = request.params["notifications"];
   if (!isRecord(wanted)) throw invalidParams("notifications is missing or not an object");
-  if (exchange.hold === undefined)
-    throw new Fault({ code: INTERNAL_ERROR, message: "The client accepts no event stream" });
+  if (exchange.hold === undefined) throw new Fault(INTERNAL_ERROR, "The client accepts no event stream");
   const letGo = parts.users.openStream(user);
   // An open stream is no request of the user that runs.
   const resume = parts.users.pause(user);
@@ -178,14 +177,12 @@ interface WatchOptions {
 
 /** Subscribes to resources by the URIs that clients see. */
 class WatchedResources {
-  readonly #user: Pick<GatewayUser, "port">;
-  readonly #options: WatchOptions;
   readonly #watches = new Map<string, Promise<Watch>>();
 
-  constructor(user: Pick<GatewayUser, "port">, options: WatchOptions) {
-    this.#user = user;
-    this.#options = options;
-  }
+  constructor(
+    private readonly user: Pick<GatewayUser, "port">,
+    private readonly options: WatchOptions,
+  ) {}
 
   /** Watches exactly these resources. Resolves with those that the policy and the servers grant; never rejects. */
   async set(uris: readonly string[], signal?: AbortSignal): Promise<string[]> {
@@ -225,11 +222,11 @@ class WatchedResources {
   }
 
   async #watch(uri: string, signal: AbortSignal | undefined): Promise<Watch> {
-    const { parts, onUpdate } = this.#options;
-    const { port } = this.#user;
+    const { parts, onUpdate } = this.options;
+    const { port } = this.user;
     try {
       const wait = signal === undefined ? {} : { signal };
-      const target = await locateResource({ user: this.#user, parts }, uri, wait);
+      const target = await locateResource({ user: this.user, parts }, uri, wait);
       if (target === undefined) return {};
       if (!(await this.#mayRead(target))) return REFUSED;
       const { server, uri: source } = target;
@@ -249,7 +246,7 @@ class WatchedResources {
 
   /** Asks the policy as it is asked when the client reads the resource. */
   async #mayRead({ server, uri }: ResourceTarget): Promise<boolean> {
-    const { parts, client } = this.#options;
+    const { parts, client } = this.options;
     const read = { method: "resources/read", server, uri };
     return (await refusalOfRead({ parts, client: client() }, read)) === undefined;
   }
