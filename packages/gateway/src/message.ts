@@ -283,10 +283,7 @@ export const legacyClient = (
   { principal, scopes }: ClientUser,
   facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
     Partial<Pick<GatewayClient, "session" | "logLevel">>,
-): GatewayClient => {
-  const { version, capabilities, capabilityKey, session, logLevel } = facts;
-  return { principal, scopes, era: "legacy", version, capabilities, capabilityKey, session, logLevel };
-};
+): GatewayClient => ({ principal, scopes, era: "legacy", session: undefined, logLevel: undefined, ...facts });
 
 /** What a legacy client says with its first request. */
 export function readHandshake({ protocolVersion, capabilities: declared }: Fields) {

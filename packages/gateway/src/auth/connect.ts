@@ -123,8 +123,6 @@ export function checkConnectOptions(settings: AuthSettings, callbackUrl: string 
   });
 }
 
-type PageContext = ConnectContext & { readonly now: () => number };
-
 /** A reason to end a login with a page. */
 class Stop extends Error {
   constructor(readonly page: ConnectPage) {
@@ -134,7 +132,7 @@ class Stop extends Error {
 
 class ConnectPages {
   constructor(
-    private readonly context: PageContext,
+    private readonly context: Required<ConnectContext>,
     /** Undefined: `identify` names the user. */
     private readonly relyingParty: RelyingParty | undefined,
   ) {}

@@ -28,7 +28,7 @@ import { resultText } from "../results.js";
 import { askForLogin, askForPages, type WaitingCall } from "./ask-for-login.js";
 import { createHooks, passedRequestMeta, progressOf } from "./client-hooks.js";
 import { withClientNames } from "./client-names.js";
-import { type AllowedCall, type DecidedCall, decideCall, decideFallback } from "./decide-call.js";
+import { type DecidedCall, decideCall, decideFallback, UNRULED } from "./decide-call.js";
 import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
 import { isApprovedRound, type OpenedRound, openRound, passQuestion, runOnce } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
@@ -145,9 +145,6 @@ function decideAndRun(
     return runOnce(context, round, () => end(context, entry, call, facts, decided));
   });
 }
-
-/** Without a policy. */
-const UNRULED: AllowedCall = { isExact: false, isApproved: false };
 
 /** Runs the call, if it may run. */
 function end(

@@ -4,7 +4,7 @@ import { type Fields, isRecord, oncePerObject, visibleLine } from "@toolport/bas
 import type { ToolCall } from "@toolport/core";
 import { badState, failedResult, Refusal } from "../faults.js";
 import type { ToolEntry } from "../lists/list-entries.js";
-import type { PolicyDecision } from "../policy/policy.js";
+import type { PolicyDecision, PolicyRequest } from "../policy/policy.js";
 import type { Handled, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askInResult, type NextRound } from "./request-state.js";
@@ -37,31 +37,31 @@ export interface AllowedCall {
   readonly isApproved: boolean;
 }
 
+/** Without a policy. */
+export const UNRULED: AllowedCall = { isExact: false, isApproved: false };
+
+/** Undefined without a policy. */
+function decide(
+  { parts, client: { principal, scopes } }: RequestContext,
+  call: Pick<PolicyRequest, "server" | "tool" | "publicName" | "args">,
+): PolicyDecision | Promise<PolicyDecision> | undefined {
+  return parts.policy?.decide({ principal, scopes, method: "tools/call", ...call });
+}
+
 export async function decideCall(
   context: RequestContext,
   { info, source }: ToolEntry,
   args: Fields,
   approval: ApprovalParts,
 ): Promise<DecidedCall> {
-  const { parts, client } = context;
-  const { policy } = parts;
-  if (policy === undefined) return { isExact: false, isApproved: false };
-  const decide = () =>
-    policy.decide({
-      principal: client.principal,
-      scopes: client.scopes,
-      method: "tools/call",
-      server: info.server,
-      tool: source.sourceName,
-      publicName: info.name,
-      args,
-    });
-  const decision = await decide();
+  const call = { server: info.server, tool: source.sourceName, publicName: info.name, args };
+  const decision = await decide(context, call);
+  if (decision === undefined) return UNRULED;
   if (decision.effect === "deny") return { answer: refused(context, decision), isDenied: true };
   // What a person has decided about the call holds, also if the policy asks no person any more.
   if (decision.effect === "allow" && approval.round?.kind !== "approval")
     return { isExact: decision.readsArguments === true, isApproved: false };
-  const answer = await approve(context, decision, { ...approval, info, args }, decide);
+  const answer = await approve(context, decision, { ...approval, info, args }, () => decide(context, call));
   // A person who approves has read the arguments too.
   return answer === undefined ? { isExact: true, isApproved: true } : { answer, isDenied: false };
 }
@@ -71,16 +71,14 @@ export async function decideCall(
  * before its answer comes here.
  */
 export async function refusalNow(
-  { parts, client, request }: RequestContext,
+  context: RequestContext,
   { server, tool, args }: RequestFacts,
 ): Promise<Refusal | undefined> {
-  const { method } = request;
-  if (parts.policy === undefined || method !== "tools/call" || server === undefined) return undefined;
-  const { principal, scopes } = client;
-  const { effect, reason } = await parts.policy.decide({ principal, scopes, method, server, tool, args });
+  if (context.request.method !== "tools/call" || server === undefined) return undefined;
+  const decision = await decide(context, { server, tool, args });
   // An approval that a new rule demands would come too late: the call runs.
-  if (effect !== "deny") return undefined;
-  return new Refusal(server, reason ?? "the policy does not allow it", "unknown");
+  if (decision?.effect !== "deny") return undefined;
+  return new Refusal(server, decision.reason ?? "the policy does not allow it", "unknown");
 }
 
 /**
@@ -90,17 +88,15 @@ export async function refusalNow(
  * @returns the call as that server may get it; undefined if it must not get the call
  */
 export async function decideFallback(
-  { parts, user, client }: RequestContext,
+  context: RequestContext,
   call: ToolCall,
   isApproved: boolean,
 ): Promise<ToolCall | undefined> {
+  const { parts, user, client } = context;
   const { server, sourceName: tool } = call.tool;
-  const { principal, scopes } = client;
   const listed = user.port.catalog.find(server, tool)?.info;
-  if (listed === undefined || !parts.offers(principal, listed)) return undefined;
-  const { args } = call;
-  const method = "tools/call";
-  const decision = await parts.policy?.decide({ principal, scopes, method, server, tool, args });
+  if (listed === undefined || !parts.offers(client.principal, listed)) return undefined;
+  const decision = await decide(context, { server, tool, args: call.args });
   if (decision === undefined) return call;
   if (decision.effect !== "allow" && !(isApproved && decision.effect === "approve")) return undefined;
   return decision.readsArguments === true
@@ -108,12 +104,12 @@ export async function decideFallback(
     : call;
 }
 
-/** @param decide asks the policy again */
+/** @param decideAgain asks the policy */
 async function approve(
   context: RequestContext,
   decision: PolicyDecision,
   { round, inputResponses, identity, info, args }: ApprovalParts & { info: ToolEntry["info"]; args: Fields },
-  decide: () => PolicyDecision | Promise<PolicyDecision>,
+  decideAgain: () => ReturnType<typeof decide>,
 ): Promise<Handled | undefined> {
   const { client, exchange } = context;
   if (round?.kind === "approval") {
@@ -131,8 +127,8 @@ async function approve(
     const { result } = await exchange.ask("elicitation/create", params, exchange.signal);
     if (!saysYes(result)) return refused(context, decision);
     // The rules may have changed while the person thought about it.
-    const now = await decide();
-    return now.effect === "deny" ? refused(context, now) : undefined;
+    const now = await decideAgain();
+    return now?.effect === "deny" ? refused(context, now) : undefined;
   }
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
   const asked: NextRound = { kind: "approval", server: info.server, tool: info.sourceName };

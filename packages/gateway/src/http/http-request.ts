@@ -79,8 +79,8 @@ export const bodyTooLarge = (maxBytes: number, headers?: Headers): Fault =>
   new Fault(INVALID_REQUEST, `The body is larger than ${maxBytes} bytes`, { status: 413, headers });
 
 export interface GuardRules {
-  /** Host names without port; undefined: any. */
-  readonly allowedHosts: ReadonlySet<string> | undefined;
+  /** Host names without port. */
+  readonly allowedHosts: ReadonlySet<string>;
   readonly allowedOrigins: ReadonlySet<string>;
 }
 
@@ -93,7 +93,7 @@ export function refusalOf(
 ): string | undefined {
   const host = request.header("host");
   const name = host?.toLowerCase() ?? "";
-  if (allowedHosts !== undefined && !allowedHosts.has(name) && !allowedHosts.has(name.replace(/:\d+$/, "")))
+  if (!allowedHosts.has(name) && !allowedHosts.has(name.replace(/:\d+$/, "")))
     return "This host name is not allowed";
   const origin = request.header("origin");
   if (origin === undefined) {

@@ -79,11 +79,10 @@ export class NodeRequest implements HttpRequest {
   toRequest(): Request {
     const { headers } = this.message;
     const host = headers.host ?? "localhost";
-    const list: [string, string][] = Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || name.startsWith(":")
-        ? []
-        : [[name, Array.isArray(value) ? value.join(", ") : value]],
-    );
+    const list = Object.keys(headers).flatMap((name): [string, string][] => {
+      const value = this.header(name);
+      return value === undefined || name.startsWith(":") ? [] : [[name, value]];
+    });
     return new Request(new URL(this.target, `http://${host}`), { method: this.method, headers: list });
   }
 }

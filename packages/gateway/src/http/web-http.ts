@@ -49,7 +49,10 @@ export class FetchRequest implements HttpRequest {
     // HTTP servers check the length. Some adapters for Node read a whole body without a web stream, which is much faster.
     if (length !== null && Number(length) <= maxBytes) {
       takeBytes(Math.max(0, Number(length)));
-      return this.#whole(maxBytes);
+      const bytes = await this.request.arrayBuffer();
+      // The program around the gateway has made a request whose header is wrong.
+      if (bytes.byteLength > maxBytes) throw bodyTooLarge(maxBytes);
+      return decoder.decode(bytes);
     }
     const body = new ChunkList();
     const reader = this.request.body?.getReader();
@@ -67,13 +70,6 @@ export class FetchRequest implements HttpRequest {
       }
       body.push(value);
     }
-  }
-
-  async #whole(maxBytes: number): Promise<string> {
-    const bytes = await this.request.arrayBuffer();
-    // The program around the gateway has made a request whose header is wrong.
-    if (bytes.byteLength > maxBytes) throw bodyTooLarge(maxBytes);
-    return decoder.decode(bytes);
   }
 
   toRequest(): Request {

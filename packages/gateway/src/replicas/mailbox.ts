@@ -173,15 +173,15 @@ export class Mailbox {
       const sent = await this.#readWhile(["request"], key, this.#takeMs, signal);
       // Only a message that is still unread can be withdrawn, so it never runs after this error.
       if (sent.message?.kind === "request" && (await this.store.delete(key, { ifVersion: sent.version })))
-        throw undeliverable();
+        throw toError("UNDELIVERABLE");
       const { message } = await this.#readWhile(["request", "accepted"], key, WORK_LIMIT_MS, signal);
       if (message === undefined) throw failed("The reply has a format that this version cannot read");
       if (message.kind === "reply") return message.value;
-      if (message.kind === "unknown") throw unknownMessage();
-      throw message.kind === "failed" ? failed(message.message) : lost();
+      if (message.kind === "unknown") throw toError("UNKNOWN_MESSAGE");
+      throw message.kind === "failed" ? failed(message.message) : toError("REPLICA_LOST");
     } catch (error) {
       // The replica may have the message, and only the store knows.
-      throw StateError.isInstance(error) ? lost() : error;
+      throw StateError.isInstance(error) ? toError("REPLICA_LOST") : error;
     }
   }
 
@@ -197,7 +197,7 @@ export class Mailbox {
       // Before reading, so that no change is missed.
       const notice = new Promise<void>((resolve) => this.#waiting.set(key, resolve));
       const record = await retryFor(ALIVE_MS, signal, () => this.store.get(key));
-      if (record === undefined) throw lost();
+      if (record === undefined) throw toError("REPLICA_LOST");
       const message = readMessage(record);
       const leftMs = until - performance.now();
       if (message === undefined || !kinds.includes(message.kind) || leftMs <= 0)
@@ -281,7 +281,7 @@ export class Mailbox {
   /** Handles a message, also one of this replica to itself. */
   async #handle(request: Request, signal: AbortSignal): Promise<unknown> {
     const handler = this.#handlerOf(request);
-    if (handler === undefined) throw unknownMessage();
+    if (handler === undefined) throw toError("UNKNOWN_MESSAGE");
     return await handler(request.body, { principal: request.principal ?? undefined, signal });
   }
 
@@ -317,15 +317,12 @@ function toFailure(error: unknown): Message {
 
 const withdrawn = (): Error => new Error("The other replica no longer waits");
 
-const toError = (code: MessageErrorCode, what: string): MessageError =>
-  new MessageError({ code, what, next: "Check what the call has done before you repeat it" });
-const unknownMessage = () =>
-  toError("UNKNOWN_MESSAGE", "The replica does not wait for this answer (any more)");
-const failed = (what: string) => toError("MESSAGE_FAILED", what);
-const undeliverable = () =>
-  toError("UNDELIVERABLE", "The replica that holds this call has ended, so the answer was not delivered");
-const lost = () =>
-  toError(
-    "REPLICA_LOST",
-    "The replica that holds this call ended or did not reply, so the outcome is unknown",
-  );
+const TEXTS: Readonly<Record<Exclude<MessageErrorCode, "MESSAGE_FAILED">, string>> = {
+  UNKNOWN_MESSAGE: "The replica does not wait for this answer (any more)",
+  UNDELIVERABLE: "The replica that holds this call has ended, so the answer was not delivered",
+  REPLICA_LOST: "The replica that holds this call ended or did not reply, so the outcome is unknown",
+};
+const NEXT = "Check what the call has done before you repeat it";
+
+const toError = (code: keyof typeof TEXTS) => new MessageError({ code, what: TEXTS[code], next: NEXT });
+const failed = (what: string) => new MessageError({ code: "MESSAGE_FAILED", what, next: NEXT });

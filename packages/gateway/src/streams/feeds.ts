@@ -62,7 +62,10 @@ export class Feeds {
     private readonly report: (error: unknown) => void,
   ) {
     this.#offs = [
-      users.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
+      users.on("listsChanged", ({ lists, principal }) => {
+        const feed = this.#feeds.get(principal);
+        if (feed !== undefined) this.#notify(feed, lists);
+      }),
       users.on("tools", ({ principal }) => this.#compare(principal)),
       users.on("notification", ({ server, method, params, principal }) => {
         // The request to which a message belongs learns of it after this event.
@@ -145,7 +148,10 @@ export class Feeds {
   /** A client has just got this list, so it needs no notice of it. */
   served({ principal }: GatewayUser, list: ListName): void {
     const feed = this.#feeds.get(principal);
-    if (feed !== undefined) void this.#remember(feed, [list]);
+    if (feed === undefined) return;
+    entriesOf(feed.user.port, list)
+      .then((entries) => feed.known.set(list, entries))
+      .catch(this.report);
   }
 
   /** What users may see has changed. */
@@ -160,12 +166,6 @@ export class Feeds {
       feed.stop();
     }
     this.#feeds.clear();
-  }
-
-  /** A server reported changes. */
-  #changed(principal: string | undefined, lists: readonly ListName[]): void {
-    const feed = this.#feeds.get(principal);
-    if (feed !== undefined) this.#notify(feed, lists);
   }
 
   /** Lists were read or removed; whether they differ from those that clients know is compared. */
@@ -190,14 +190,6 @@ export class Feeds {
     if (!feed.known.has("tools") && [...feed.listeners].some(({ usesReplicas }) => usesReplicas))
       differing.push("tools");
     return differing;
-  }
-
-  async #remember(feed: UserFeed, lists: readonly ListName[]): Promise<void> {
-    try {
-      for (const list of lists) feed.known.set(list, await entriesOf(feed.user.port, list));
-    } catch (error) {
-      this.report(error);
-    }
   }
 
   #notify(feed: UserFeed, lists: readonly ListName[]): void {
