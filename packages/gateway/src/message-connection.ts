@@ -48,7 +48,10 @@ export class MessageConnection {
       if (message.kind === "response")
         return await this.parts.questions.answer(message.response, this.principal);
       const { method, params } = message.notification;
-      if (method === "notifications/cancelled") this.#cancel(params["requestId"]);
+      if (method === "notifications/cancelled")
+        this.#open
+          .get(JSON.stringify(params["requestId"]))
+          ?.abort(new Error("The client cancelled the request"));
       if (method === "notifications/initialized") this.#openFeed();
       if (method === "notifications/progress") this.parts.questions.progress(params, this.principal);
       if (method === "notifications/roots/list_changed") await this.#rootsChanged();
@@ -146,10 +149,6 @@ export class MessageConnection {
         if (!signal.aborted) this.write(text);
       },
     };
-  }
-
-  #cancel(id: unknown): void {
-    this.#open.get(JSON.stringify(id))?.abort(new Error("The client cancelled the request"));
   }
 
   /** Legacy servers that this client has called may ask for the new roots, once. */

@@ -1,16 +1,14 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 
-import type { Fields } from "@toolport/base";
 import type { DeadlineClock } from "@toolport/core/internal";
 import { internalFault } from "../faults.js";
-import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
+import type { Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";
 import type { GatewayParts } from "../request-context.js";
 import { errorText, type Json, toText } from "../results.js";
 import { EventStream } from "./event-stream.js";
-import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { type Headers, type HttpReply, type HttpRequest, JSON_HEADERS } from "./http-request.js";
 
-const JSON_HEADERS = { "content-type": "application/json" } as const;
 /** A call that takes longer gets a stream, so that proxies see that it is alive. */
 const LONG_MS = 15_000;
 /** The same for clients that can resume a stream: they learn early how. */
@@ -71,7 +69,12 @@ export class HttpExchange implements Exchange {
   get ask(): Exchange["ask"] {
     const { client } = this.init;
     const canAsk = this.#acceptsStream && client.era === "legacy" && client.session !== undefined;
-    return canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
+    if (!canAsk) return undefined;
+    return (method, params, signal) => {
+      const stream = this.#open();
+      const question = { method, params, send: (text: string) => stream.send(text) };
+      return this.shared.parts.questions.ask(client.principal, question, signal);
+    };
   }
 
   get hold(): Exchange["hold"] {
@@ -128,15 +131,6 @@ export class HttpExchange implements Exchange {
     this.shared.streams.add(stream);
     void stream.closed.then(() => this.shared.streams.delete(stream));
     return stream;
-  }
-
-  #ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<ClientResponse> {
-    const stream = this.#open();
-    return this.shared.parts.questions.ask(
-      this.init.client.principal,
-      { method, params, send: (text) => stream.send(text) },
-      signal,
-    );
   }
 }
 

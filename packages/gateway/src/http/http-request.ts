@@ -56,7 +56,7 @@ export interface EventSink {
   destroy(): void;
 }
 
-const JSON_HEADERS = { "content-type": "application/json" } as const;
+export const JSON_HEADERS = { "content-type": "application/json" } as const;
 
 /** A request that could not be served at all has another status than 200. */
 export function sendFault(

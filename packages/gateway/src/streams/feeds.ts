@@ -72,7 +72,8 @@ export class Feeds {
         if (method === "notifications/message") queueMicrotask(() => this.#logged(principal, server, params));
         if (!PASSED_ON.has(method)) return;
         const feed = this.#feeds.get(principal);
-        if (feed === undefined || (method === PAGE_DONE && !this.#knowsPage(feed.user, params))) return;
+        if (feed === undefined) return;
+        if (method === PAGE_DONE && !this.#pages.get(feed.user)?.has(params["elicitationId"])) return;
         for (const listener of listenersTo(feed, server)) listener.passOn?.({ server, method, params });
       }),
     ];
@@ -98,10 +99,6 @@ export class Feeds {
     if (typeof id !== "string") return;
     const pages = getOrMake(this.#pages, user, () => new BoundedMap<unknown, true>(MAX_PAGES));
     pages.set(id, true);
-  }
-
-  #knowsPage(user: GatewayUser, { elicitationId }: Fields): boolean {
-    return this.#pages.get(user)?.has(elicitationId) === true;
   }
 
   #logged(principal: string | undefined, server: string, params: Fields): void {
