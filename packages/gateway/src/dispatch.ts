@@ -1,5 +1,5 @@
 /** Finds the handler of a request, and turns its end into a response. Requests about the gateway itself are answered here. */
-import { type Fields, isLogLevel, isRecord, unrefTimer } from "@toolport/base";
+import { CLIENT_INFO, type Fields, isLogLevel, isRecord, unrefTimer } from "@toolport/base";
 import { type Port, versionsOf } from "@toolport/core/internal";
 import type { AuditEntry } from "./audit/open-audit.js";
 import { callTool } from "./calls/call-tool.js";
@@ -15,7 +15,7 @@ import {
   type RequestContext,
   type RequestFacts,
 } from "./request-context.js";
-import { errorText, type Json, NOT_CACHED, responseJson, resultText, SERVER_INFO } from "./results.js";
+import { errorText, type Json, NOT_CACHED, responseJson, resultText } from "./results.js";
 import { listen, subscribe } from "./streams/listen.js";
 import type { Arrival } from "./users.js";
 
@@ -199,7 +199,7 @@ function initialize(context: RequestContext): Handled {
   const result = {
     protocolVersion: negotiateLegacy(request.params["protocolVersion"]),
     capabilities: { ...CAPABILITIES, logging: {}, ...offered(user.port, "tasks") },
-    serverInfo: SERVER_INFO,
+    serverInfo: CLIENT_INFO,
     ...instructionsOf(context),
   };
   return { json: resultText(client, result) };

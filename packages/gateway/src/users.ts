@@ -1,8 +1,9 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
-import { ConfigError, onSharedAbort, sleep, TokenBucket, unrefTimer } from "@toolport/base";
+import { ConfigError, sleep, TokenBucket, unrefTimer } from "@toolport/base";
 import { type Port, portOf, type Users } from "@toolport/core/internal";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
 import type { GatewayOptions } from "./gateway-options.js";
+import { Waiters } from "./waiters.js";
 
 /** One user, or the only one. */
 export interface GatewayUser {
@@ -43,8 +44,8 @@ interface UserRecord extends GatewayUser {
   answerBucket: TokenBucket | undefined;
   /** Limit what a user writes to the store. Each is created on first use. */
   readonly writes: { -readonly [Kind in keyof typeof WRITES]?: TokenBucket };
-  /** Calls of programs that wait for the end of another request. */
-  readonly waiting: Set<() => void>;
+  /** Calls of programs that wait for the end of another request. Created with the first one. */
+  waiting: Waiters | undefined;
 }
 
 /** The users of a Toolport. Throws for an object that `createToolport` did not return. */
@@ -183,7 +184,7 @@ export class GatewayUsers {
 
   #leave(user: UserRecord): void {
     user.active -= 1;
-    if (user.waiting.size > 0) this.wake(user);
+    user.waiting?.wake();
   }
 
   /** Every request counts for the rate, also one that is refused. */
@@ -218,25 +219,14 @@ export class GatewayUsers {
 
   /** Resolves when a request of the user has ended; rejects on abort. */
   freed(user: GatewayUser, signal: AbortSignal): Promise<void> {
-    const { waiting } = user as UserRecord;
-    return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const stopListening = onSharedAbort(signal, () => {
-        waiting.delete(wake);
-        reject(signal.reason);
-      });
-      const wake = () => {
-        waiting.delete(wake);
-        stopListening();
-        resolve();
-      };
-      waiting.add(wake);
-    });
+    const record = user as UserRecord;
+    record.waiting ??= new Waiters();
+    return record.waiting.wait(signal);
   }
 
   /** Lets the calls go on that wait for the end of another request. Those that find no place wait again. */
   wake(user: GatewayUser): void {
-    for (const wake of [...(user as UserRecord).waiting]) wake();
+    (user as UserRecord).waiting?.wake();
   }
 
   /** Counts as a request, whatever the limit: a response that the user does not read, or a call that goes on. Returns a function that ends it. */
@@ -319,7 +309,7 @@ export class GatewayUsers {
       lastUsedAt: now,
       movedAt: now,
       writes: {},
-      waiting: new Set(),
+      waiting: undefined,
       bucket: this.#createBucket(),
       answerBucket: undefined,
     };

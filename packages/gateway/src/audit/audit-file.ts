@@ -1,6 +1,7 @@
 /** Appends lines to a file in batches, and says when too many wait. Keeps what could not be written, and tries again. */
 import type * as FileSystem from "node:fs";
-import { ConfigError, onSharedAbort, timerMs } from "@toolport/base";
+import { ConfigError, timerMs } from "@toolport/base";
+import { Waiters } from "../waiters.js";
 
 export interface AuditFileOptions {
   /** Lines wait at most this long before they are written. 0: each line is written before `append` returns. */
@@ -36,7 +37,7 @@ export class AuditFile {
   #isFailing = false;
   #isClosed = false;
   /** Requests that wait for space. */
-  readonly #wakeups = new Set<() => void>();
+  readonly #waiters = new Waiters();
   #checkedAt = performance.now();
 
   private constructor(
@@ -98,24 +99,9 @@ export class AuditFile {
   }
 
   async #waitForSpace(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#isFull && !this.#isFailing && !this.#isClosed) {
-      signal?.throwIfAborted();
-      await new Promise<void>((resolve) => {
-        const stopListening = signal && onSharedAbort(signal, () => wake());
-        const wake = (): void => {
-          stopListening?.();
-          this.#wakeups.delete(wake);
-          resolve();
-        };
-        this.#wakeups.add(wake);
-      });
-    }
+    while (this.#isFull && !this.#isFailing && !this.#isClosed) await this.#waiters.wait(signal);
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("The audit log is closed");
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakeups) wake();
   }
 
   append(line: string): void {
@@ -135,7 +121,7 @@ export class AuditFile {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wake();
+    this.#waiters.wake();
     clearTimeout(this.#syncTimer);
     try {
       await this.flush();
@@ -222,7 +208,7 @@ export class AuditFile {
   #succeeded(): void {
     this.#isFailing = false;
     this.options.onDrained();
-    this.#wake();
+    this.#waiters.wake();
     if (this.#isClosed || this.#syncTimer !== undefined || !Number.isFinite(this.options.fsyncMs)) return;
     this.#syncTimer = setTimeout(() => {
       this.#syncTimer = undefined;
@@ -235,7 +221,7 @@ export class AuditFile {
     if (!this.#isFailing)
       this.options.warn(`The audit log ${this.path} cannot be written; lines wait in memory`, cause);
     this.#isFailing = true;
-    this.#wake();
+    this.#waiters.wake();
   }
 
   /** A batch that has begun is finished in the old file. */

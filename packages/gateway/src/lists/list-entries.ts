@@ -156,14 +156,11 @@ export async function resourceNames(
   const listed = port.catalog.items("resources");
   return getOrMake(namesByItems, listed, () => {
     const templates = port.catalog.items("resourceTemplates");
-    return new ResourceNames({
+    return new ResourceNames(
       servers,
-      resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
-      templates: templates.map(({ server, item }) => ({
-        server,
-        uriTemplate: item["uriTemplate"] as string,
-      })),
-    });
+      listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
+      templates.map(({ server, item }) => ({ server, uri: item["uriTemplate"] as string })),
+    );
   });
 }
 
