@@ -77,7 +77,7 @@ class AuditCheck {
     const event = signed && (parseJson(line) as AuditEvent | undefined);
     if (this.#problem !== undefined) return this.#searchGap(signed, event);
     if (!signed || !isEvent(event)) return void this.#suspects.push(this.#number);
-    const [, text, given] = signed as unknown as [string, string, string];
+    const [, text = "", given = ""] = signed;
     const wanted = this.mac(LINE_PURPOSE, `${text}}`, given);
     if (wanted === "")
       return this.#fail("unknown-key", "was written with a key that this store does not have");

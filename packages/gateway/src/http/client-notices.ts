@@ -26,7 +26,8 @@ const MAX_KEY_CHARS = 256;
 export const openKey = (session: string, id: RequestId): string => `${session}/${JSON.stringify(id)}`;
 
 export class ClientNotices {
-  readonly #stop: () => void;
+  /** Stops following the notes. */
+  readonly close: () => void;
   /** The streams for news, by session: servers that ask for the new roots are answered on them. */
   readonly #streams = new Map<string, EventStream>();
 
@@ -35,7 +36,7 @@ export class ClientNotices {
     private readonly parts: GatewayParts,
     private readonly cancel: (key: string) => boolean,
   ) {
-    this.#stop = parts.notes.onChange((key, note) => {
+    this.close = parts.notes.onChange((key, note) => {
       if (key.startsWith(CANCELLED)) cancel(key.slice(CANCELLED.length));
       else if (key.startsWith(ROOTS) && isRecord(note?.value))
         this.#rootsChanged(key.slice(ROOTS.length), note.value);
@@ -70,10 +71,6 @@ export class ClientNotices {
     void stream.closed.then(() => {
       if (this.#streams.get(key) === stream) this.#streams.delete(key);
     });
-  }
-
-  close(): void {
-    this.#stop();
   }
 
   #mayNote({ principal }: ClientUser): boolean {

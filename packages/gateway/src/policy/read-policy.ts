@@ -148,7 +148,7 @@ function readRule(value: unknown, path: ConfigPath, findings: Findings): PolicyR
   reader.text("reason");
   if (reader.has("args")) checkArguments(reader, [...path, "args"], findings);
   // The object was checked field by field.
-  return { ...(value as unknown as PolicyRule), effect: effect ?? "deny" };
+  return { ...(value as Partial<PolicyRule>), effect: effect ?? "deny" };
 }
 
 function checkArguments(reader: EntryReader, path: ConfigPath, findings: Findings): void {
