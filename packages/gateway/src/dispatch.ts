@@ -1,5 +1,5 @@
 /** Finds the handler of a request, and turns its end into a response. Requests about the gateway itself are answered here. */
-import { type Fields, isLogLevel, isRecord, unrefTimer } from "@toolport/base";
+import { CLIENT_INFO, type Fields, isLogLevel, isRecord, unrefTimer } from "@toolport/base";
 import { type Port, versionsOf } from "@toolport/core/internal";
 import type { AuditEntry } from "./audit/open-audit.js";
 import { callTool } from "./calls/call-tool.js";
@@ -15,7 +15,7 @@ import {
   type RequestContext,
   type RequestFacts,
 } from "./request-context.js";
-import { errorText, type Json, NOT_CACHED, responseJson, resultText, SERVER_INFO } from "./results.js";
+import { errorText, type Json, NOT_CACHED, responseJson, resultText } from "./results.js";
 import { listen, subscribe } from "./streams/listen.js";
 import type { Arrival } from "./users.js";
 
@@ -196,23 +196,21 @@ const CAPABILITIES = {
 
 function initialize(context: RequestContext): Handled {
   const { request, user, client } = context;
-  const instructions = instructionsOf(context);
   const result = {
     protocolVersion: negotiateLegacy(request.params["protocolVersion"]),
     capabilities: { ...CAPABILITIES, logging: {}, ...offered(user.port, "tasks") },
-    serverInfo: SERVER_INFO,
-    ...(instructions !== "" && { instructions }),
+    serverInfo: CLIENT_INFO,
+    ...instructionsOf(context),
   };
   return { json: resultText(client, result) };
 }
 
 function discover(context: RequestContext): Handled {
   const { user, client } = context;
-  const instructions = instructionsOf(context);
   const result = {
     supportedVersions: versionsOf("modern"),
     capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
-    ...(instructions !== "" && { instructions }),
+    ...instructionsOf(context),
   };
   return { json: resultText(client, result, { cache: NOT_CACHED }) };
 }
@@ -228,10 +226,10 @@ function offered(port: Port, capability: "tasks" | "extensions"): Fields {
 }
 
 /** The instructions of connected servers that the user may see, headed by their names. */
-function instructionsOf({ parts, user, client }: RequestContext): string {
+function instructionsOf({ parts, user, client }: RequestContext): Fields {
   const sections = user.port.pool.all().flatMap(({ name, session }) => {
     const text = session?.instructions?.trim();
     return text && parts.showsServer(client, name) ? [`## ${name}\n\n${text}`] : [];
   });
-  return sections.join("\n\n").slice(0, MAX_INSTRUCTIONS);
+  return sections.length === 0 ? {} : { instructions: sections.join("\n\n").slice(0, MAX_INSTRUCTIONS) };
 }

@@ -2,6 +2,7 @@
 
 import {
   CatalogError,
+  type Fields,
   type Outcome,
   ToolCallError,
   type ToolportError,
@@ -23,9 +24,7 @@ export const URL_REQUIRED = -32042;
 /** A resource does not exist; legacy revisions only. */
 const RESOURCE_NOT_FOUND = -32002;
 
-export interface FaultInit {
-  readonly code: number;
-  readonly message: string;
+interface FaultDetails {
   readonly data?: unknown;
   /** HTTP status of the response. @default 200 */
   readonly status?: number | undefined;
@@ -34,22 +33,35 @@ export interface FaultInit {
 
 /** An error with a JSON-RPC code, sent to the client as it is. */
 export class Fault extends Error {
-  readonly code: number;
   readonly data: unknown;
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly headers: FaultDetails["headers"];
 
-  constructor({ code, message, data, status = 200, headers }: FaultInit) {
+  constructor(
+    readonly code: number,
+    message: string,
+    { data, status = 200, headers }: FaultDetails = {},
+  ) {
     super(message);
-    this.code = code;
     this.data = data;
     this.status = status;
     this.headers = headers;
   }
 }
 
+/** A fault as JSON, for the store and for other replicas. */
+export type SavedFault = Pick<Fault, "code" | "message" | "data" | "status">;
+
+export function saveFault(error: unknown, era: Era): SavedFault {
+  const { code, message, data, status } = toFault(error, era);
+  return { code, message, data, status };
+}
+
+export const restoreFault = ({ code, message, ...details }: SavedFault): Fault =>
+  new Fault(code, message, details);
+
 export const invalidParams = (message: string, data?: unknown): Fault =>
-  new Fault({ code: INVALID_PARAMS, message, data });
+  new Fault(INVALID_PARAMS, message, { data });
 
 /** The same for every cause, so that an attacker learns nothing. The call of a used state may have run. */
 export const badState = (): Fault =>
@@ -65,8 +77,8 @@ export const unknownTask = (): Fault => invalidParams("Unknown task");
 export const internalFault = (
   message: string,
   failure: FailureData,
-  more?: Pick<FaultInit, "status" | "headers">,
-): Fault => new Fault({ code: INTERNAL_ERROR, message, data: failure, ...more });
+  more?: Pick<FaultDetails, "status" | "headers">,
+): Fault => new Fault(INTERNAL_ERROR, message, { data: failure, ...more });
 
 /** For a request that may be sent again after a second. */
 export const SOON = { "retry-after": "1" } as const;
@@ -81,9 +93,7 @@ export const storeAway = (): Fault =>
 
 /** Modern clients get a 404 for an unknown method. */
 export const unknownMethod = (method: string, era: Era): Fault =>
-  new Fault({
-    code: METHOD_NOT_FOUND,
-    message: `Method not found: ${method.slice(0, 100)}`,
+  new Fault(METHOD_NOT_FOUND, `Method not found: ${method.slice(0, 100)}`, {
     status: era === "modern" ? 404 : 200,
   });
 
@@ -101,9 +111,7 @@ export interface FailureData {
   readonly outcome: string;
 }
 
-export const FAILURE_META_KEY = "toolport/error";
-
-export const failureData = ({ code, retryable, outcome }: ToolportError): FailureData => ({
+const failureData = ({ code, retryable, outcome }: ToolportError): FailureData => ({
   code,
   retryable,
   outcome,
@@ -132,7 +140,7 @@ function serverFault(failure: ToolCallError, code: number, era: Era): Fault {
   // Modern clients must not get the codes of earlier revisions.
   if (era === "modern" && code === RESOURCE_NOT_FOUND) return invalidParams(message, failure.data);
   const status = era === "modern" && code === MISSING_CAPABILITY ? 400 : 200;
-  return new Fault({ code, message, data: failure.data, status });
+  return new Fault(code, message, { data: failure.data, status });
 }
 
 /** Whether a failed tool call is reported as a JSON-RPC error: the server sent one, or there is no such tool. */
@@ -141,12 +149,14 @@ export const isRpcFailure = (error: unknown): boolean =>
   (error instanceof CatalogError && NOT_THERE.has(error.code)) ||
   (error instanceof ToolCallError && error.rpcCode !== undefined && !isOfOneHop(error.rpcCode));
 
-/** Any other failed tool call is a result that the model can read. */
-export function toFailedResult(error: unknown): Record<string, unknown> {
+/** Any other failed tool call is a result that the model can read. @param text in place of the message */
+export function toFailedResult(error: unknown, text?: string): Fields {
   const failure = toToolportError(error);
-  return {
-    content: [{ type: "text", text: failure.message }],
-    isError: true,
-    _meta: { [FAILURE_META_KEY]: failureData(failure) },
-  };
+  return failedResult(text ?? failure.message, failureData(failure));
 }
+
+export const failedResult = (text: string, failure: FailureData): Fields => ({
+  content: [{ type: "text", text }],
+  isError: true,
+  _meta: { "toolport/error": failure },
+});

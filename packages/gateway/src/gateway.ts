@@ -5,7 +5,7 @@ import { loadOnce, timerMs } from "@toolport/base";
 import type { Toolport } from "@toolport/core";
 import type { Users } from "@toolport/core/internal";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
-import { type Connect, checkConnectOptions } from "./auth/connect.js";
+import { checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
 import { HttpEndpoint } from "./http/handle-http.js";
 import {
@@ -40,7 +40,7 @@ export interface Gateway {
 }
 
 /** Clients that are not served over HTTP. */
-type Connections = Set<{ close(drainMs: number): Promise<void> }>;
+type Connections = Set<MessageConnection>;
 
 /** A client that closed standard input waits for the end of the process, but not long. */
 const STDIO_DRAIN_MS = 500;
@@ -59,7 +59,7 @@ const STDIO_DRAIN_MS = 500;
  */
 export function createGateway(toolport: Toolport, options: GatewayOptions = {}): Gateway {
   const { drainMs = 10_000 } = options;
-  let router: HttpRouter | undefined;
+  let router: ReturnType<typeof createRouter> | undefined;
   let closing: Promise<void> | undefined;
   const connections: Connections = new Set();
   const users = usersOf(toolport);
@@ -74,7 +74,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
     try {
       if (router === undefined) {
         const { parts } = await start();
-        router ??= new HttpRouter(parts, authenticator(), options);
+        router ??= createRouter(parts, authenticator(), options);
       }
       await router.handle(request, reply);
     } catch (error) {
@@ -109,7 +109,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
         const begun = await start.current?.catch(() => undefined);
         await Promise.all([
           router?.close(limitMs),
-          ...[...connections].map((connection) => connection.close(limitMs)),
+          ...[...connections].map((connection) => connection.end(limitMs)),
         ]);
         await begun?.stop();
       })();
@@ -136,35 +136,37 @@ function createHttpAuthenticator(options: GatewayOptions, { plain }: Users): () 
   };
 }
 
+/** Opens a connection that the gateway ends when it closes. */
+function open(
+  parts: GatewayParts,
+  connections: Connections,
+  write: (text: string) => void,
+): MessageConnection {
+  const connection = new MessageConnection(parts, undefined, write);
+  connections.add(connection);
+  connection.closed.addEventListener("abort", () => connections.delete(connection));
+  return connection;
+}
+
 /** A transport for a client in this process. Its connection begins with `start()`. */
 function memoryTransport(start: () => Promise<GatewayParts>, connections: Connections): Transport {
   let connection: MessageConnection | undefined;
-  const member = {
-    async close(drainMs: number) {
-      await connection?.drain(drainMs);
-      close();
-    },
-  };
-  const close = (): void => {
-    if (connection === undefined) return;
-    connection.close();
-    connection = undefined;
-    connections.delete(member);
-    transport.onclose?.();
-  };
   const transport: Transport = {
     async start() {
-      connection = new MessageConnection(await start(), undefined, (text) => {
+      connection = open(await start(), connections, (text) => {
         const message = JSON.parse(text) as JSONRPCMessage;
         queueMicrotask(() => transport.onmessage?.(message));
       });
-      connections.add(member);
+      connection.closed.addEventListener("abort", () => {
+        connection = undefined;
+        transport.onclose?.();
+      });
     },
     async send(message) {
       if (connection === undefined) throw new Error("The connection is not open");
       void connection.receive(readMessage(structuredClone(message)));
     },
-    close: async () => close(),
+    close: async () => connection?.close(),
   };
   return transport;
 }
@@ -177,18 +179,7 @@ const MAX_LINE = 64 * 1024 * 1024;
  */
 async function serveStdio(parts: GatewayParts, connections: Connections, drainMs: number): Promise<void> {
   const { stdin: input, stdout: output } = process;
-  const connection = new MessageConnection(parts, undefined, (text) => void output.write(`${text}\n`));
-  let settle!: () => void;
-  const over = new Promise<void>((resolve) => {
-    settle = resolve;
-  });
-  const member = {
-    async close(limitMs: number) {
-      await connection.drain(limitMs);
-      settle();
-    },
-  };
-  connections.add(member);
+  const connection = open(parts, connections, (text) => void output.write(`${text}\n`));
   let rest = "";
   const receive = (line: string): void => {
     try {
@@ -205,99 +196,83 @@ async function serveStdio(parts: GatewayParts, connections: Connections, drainMs
       rest = rest.slice(end + 1);
       if (line !== "") receive(line);
     }
-    if (rest.length > MAX_LINE) settle();
+    if (rest.length > MAX_LINE) connection.close();
   };
   input.setEncoding("utf8");
   input.on("data", onData);
-  const onEnd = () => void connection.drain(drainMs).then(settle);
+  const onEnd = () => void connection.end(drainMs);
   input.on("end", onEnd);
   input.on("close", onEnd);
-  output.on("error", settle);
-  await over;
+  output.on("error", () => connection.close());
+  await new Promise((resolve) => connection.closed.addEventListener("abort", resolve));
   input.off("data", onData);
-  connections.delete(member);
-  connection.close();
 }
 
 const TEXT = { "content-type": "text/plain" } as const;
 
-class HttpRouter {
-  readonly #endpoint: HttpEndpoint;
-  readonly #authenticator: Authenticator;
-  readonly #parts: GatewayParts;
-  readonly #rules: GuardRules;
-  readonly #connect: Connect | undefined;
-  readonly #path: string;
-  #isClosing = false;
+const isPage = (path: string): boolean =>
+  path.includes("/connect/") && path.startsWith("/") && !path.startsWith("//");
 
-  constructor(parts: GatewayParts, authenticator: Authenticator, options: GatewayOptions) {
-    this.#parts = parts;
-    this.#authenticator = authenticator;
-    this.#connect = parts.connect;
-    this.#path = options.path ?? "/mcp";
-    this.#rules = {
-      allowedHosts: new Set(allowedHosts(options).map((host) => host.toLowerCase())),
-      allowedOrigins: new Set(options.allowedOrigins),
-    };
-    this.#endpoint = new HttpEndpoint(parts, {
-      rules: this.#rules,
-      body: {
-        maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
-        timeoutMs: timerMs(options.bodyTimeoutMs ?? 30_000),
-      },
-      legacy: options.legacy ?? true,
-      authenticate: authenticator.authenticate,
-    });
-  }
+const isKnown = (path: string): boolean =>
+  path === "/healthz" || path === "/readyz" || path.startsWith("/.well-known/") || isPage(path);
 
-  /** Serves one request. Never rejects. */
-  handle(request: HttpRequest, reply: HttpReply): Promise<void> {
-    const [path = ""] = request.target.split("?", 1);
-    if (path === this.#path || path === `${this.#path}/`) return this.#endpoint.handle(request, reply);
-    const whole = this.#isKnown(path) ? undefined : request.unmounted?.();
-    return whole === undefined ? this.#other(request, reply, path) : this.handle(whole, reply);
-  }
-
-  #isKnown = (path: string): boolean =>
-    path === "/healthz" || path === "/readyz" || path.startsWith("/.well-known/") || this.#isPage(path);
-
-  async #other(request: HttpRequest, reply: HttpReply, path: string): Promise<void> {
-    if (path === "/healthz") return reply.send(200, TEXT, "ok");
-    if (path === "/readyz") return this.#ready(reply);
-    if (path.startsWith("/.well-known/")) return this.#metadata(request, reply, path);
-    // Links to a page come from other sites, so only the host is checked; the page checks the rest.
-    const header = (name: string) => (name === "host" ? request.header(name) : undefined);
-    if (this.#isPage(path) && refusalOf({ header }, this.#rules) === undefined) {
-      const page = this.#connect?.handle(request.toRequest());
-      if (page !== undefined) return reply.respond(await page);
-    }
-    reply.send(404, TEXT, "Not found");
-  }
-
-  async #ready(reply: HttpReply): Promise<void> {
-    const isReady = !this.#isClosing && (await this.#parts.isReady());
-    if (isReady) return reply.send(200, TEXT, "ready");
-    reply.send(503, TEXT, this.#isClosing ? "closing" : "the store is away");
-  }
+function createRouter(parts: GatewayParts, authenticator: Authenticator, options: GatewayOptions) {
+  const { path: own = "/mcp" } = options;
+  const rules: GuardRules = {
+    allowedHosts: new Set(allowedHosts(options).map((host) => host.toLowerCase())),
+    allowedOrigins: new Set(options.allowedOrigins),
+  };
+  const endpoint = new HttpEndpoint(parts, {
+    rules,
+    body: {
+      maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+      timeoutMs: timerMs(options.bodyTimeoutMs ?? 30_000),
+    },
+    legacy: options.legacy ?? true,
+    authenticate: authenticator.authenticate,
+  });
+  let isClosing = false;
 
   /** Public, for clients in browsers too. */
-  #metadata(request: HttpRequest, reply: HttpReply, path: string): void {
-    const document = this.#authenticator.metadata(path);
+  const sendMetadata = (request: HttpRequest, reply: HttpReply, path: string): void => {
+    const document = authenticator.metadata(path);
     if (document === undefined) return reply.send(404, TEXT, "Not found");
     const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
     if (request.method === "OPTIONS")
       return reply.send(204, { ...cors, "access-control-allow-methods": "GET" });
     reply.send(200, { ...cors, "content-type": "application/json" }, document);
-  }
-
-  #isPage = (path: string): boolean =>
-    path.includes("/connect/") && path.startsWith("/") && !path.startsWith("//");
-
-  async close(drainMs: number): Promise<void> {
-    this.#isClosing = true;
-    await this.#endpoint.close(drainMs);
-    this.#authenticator.close();
-  }
+  };
+  const serveOther = async (request: HttpRequest, reply: HttpReply, path: string): Promise<void> => {
+    if (path === "/healthz") return reply.send(200, TEXT, "ok");
+    if (path === "/readyz") {
+      const isReady = !isClosing && (await parts.isReady());
+      if (isReady) return reply.send(200, TEXT, "ready");
+      return reply.send(503, TEXT, isClosing ? "closing" : "the store is away");
+    }
+    if (path.startsWith("/.well-known/")) return sendMetadata(request, reply, path);
+    // Links to a page come from other sites, so only the host is checked; the page checks the rest.
+    const header = (name: string) => (name === "host" ? request.header(name) : undefined);
+    if (isPage(path) && refusalOf({ header }, rules) === undefined) {
+      const page = parts.connect?.handle(request.toRequest());
+      if (page !== undefined) return reply.respond(await page);
+    }
+    reply.send(404, TEXT, "Not found");
+  };
+  /** Serves one request. Never rejects. */
+  const handle = (request: HttpRequest, reply: HttpReply): Promise<void> => {
+    const [path = ""] = request.target.split("?", 1);
+    if (path === own || path === `${own}/`) return endpoint.handle(request, reply);
+    const whole = isKnown(path) ? undefined : request.unmounted?.();
+    return whole === undefined ? serveOther(request, reply, path) : handle(whole, reply);
+  };
+  return {
+    handle,
+    async close(drainMs: number): Promise<void> {
+      isClosing = true;
+      await endpoint.close(drainMs);
+      authenticator.close();
+    },
+  };
 }
 
 const allowedHosts = ({ allowedHosts: hosts, url }: GatewayOptions): readonly string[] =>

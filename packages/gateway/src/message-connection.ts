@@ -21,9 +21,6 @@ import { errorText, toText } from "./results.js";
 import { openLegacyFeed } from "./streams/listen.js";
 
 export class MessageConnection {
-  readonly #parts: GatewayParts;
-  readonly #principal: string | undefined;
-  readonly #write: (text: string) => void;
   readonly #open = new Map<string, AbortController>();
   /** Ends the held streams. */
   readonly #held = new Map<string, () => void>();
@@ -33,11 +30,14 @@ export class MessageConnection {
   #stopFeed: (() => void) | undefined;
   readonly #requests = new OpenRequests();
   readonly #closed = new AbortController();
+  /** Aborts when the connection is closed. */
+  readonly closed: AbortSignal = this.#closed.signal;
 
-  constructor(parts: GatewayParts, principal: string | undefined, write: (text: string) => void) {
-    this.#parts = parts;
-    this.#principal = principal;
-    this.#write = write;
+  constructor(
+    private readonly parts: GatewayParts,
+    private readonly principal: string | undefined,
+    private readonly write: (text: string) => void,
+  ) {
     this.#session = parts.sessions.createLocal();
   }
 
@@ -46,26 +46,30 @@ export class MessageConnection {
     try {
       if (message.kind === "request") return await this.#request(message.request);
       if (message.kind === "response")
-        return await this.#parts.questions.answer(message.response, this.#principal);
+        return await this.parts.questions.answer(message.response, this.principal);
       const { method, params } = message.notification;
-      if (method === "notifications/cancelled") this.#cancel(params["requestId"]);
+      if (method === "notifications/cancelled")
+        this.#open
+          .get(JSON.stringify(params["requestId"]))
+          ?.abort(new Error("The client cancelled the request"));
       if (method === "notifications/initialized") this.#openFeed();
-      if (method === "notifications/progress") this.#parts.questions.progress(params, this.#principal);
+      if (method === "notifications/progress") this.parts.questions.progress(params, this.principal);
       if (method === "notifications/roots/list_changed") await this.#rootsChanged();
     } catch (error) {
-      this.#parts.report(error);
+      this.parts.report(error);
     }
   }
 
   /** Answers a message that could not be read. */
   refuse(error: unknown): void {
-    this.#write(errorText(null, toFault(error, "legacy")));
+    this.write(errorText(null, toFault(error, "legacy")));
   }
 
-  /** Ends held streams with a result, and waits for open requests. */
-  async drain(drainMs: number): Promise<void> {
+  /** Ends held streams with a result, waits for open requests, and closes. */
+  async end(drainMs: number): Promise<void> {
     for (const finish of this.#held.values()) finish();
     await this.#requests.drained(drainMs);
+    this.close();
   }
 
   /** The client is gone: aborts everything. */
@@ -75,7 +79,7 @@ export class MessageConnection {
     this.#stopFeed = undefined;
     for (const controller of this.#open.values()) controller.abort(new Error("The client is gone"));
     for (const finish of this.#held.values()) finish();
-    this.#parts.sessions.forgetLocal(this.#session);
+    this.parts.sessions.forgetLocal(this.#session);
   }
 
   async #request(request: ClientRequest): Promise<void> {
@@ -85,17 +89,17 @@ export class MessageConnection {
     try {
       client = this.#clientOf(request);
     } catch (error) {
-      const cause = { error, signal: this.#closed.signal };
-      await recordUnserved(this.#parts, { principal: this.#principal }, [request], cause);
+      const cause = { error, signal: this.closed };
+      await recordUnserved(this.parts, { principal: this.principal }, [request], cause);
       if (!(error instanceof Fault)) throw error;
-      return this.#write(errorText(request.id, error));
+      return this.write(errorText(request.id, error));
     }
     this.#open.set(key, controller);
     this.#requests.begin();
     try {
-      const served = await serveRequest(this.#parts, client, this.#exchange(key, controller.signal), request);
+      const served = await serveRequest(this.parts, client, this.#exchange(key, controller.signal), request);
       // A cancelled request gets no answer, except for the end of a stream.
-      if (!controller.signal.aborted) this.#write(toText(served.json));
+      if (!controller.signal.aborted) this.write(toText(served.json));
     } finally {
       this.#open.delete(key);
       this.#held.delete(key);
@@ -104,15 +108,15 @@ export class MessageConnection {
   }
 
   #clientOf(request: ClientRequest): GatewayClient {
-    const modern = readModernClient(request, { principal: this.#principal, scopes: [] });
+    const modern = readModernClient(request, { principal: this.principal, scopes: [] });
     if (modern !== undefined) return modern;
     if (request.method === "initialize") this.#handshake = readHandshake(request.params);
     return this.#legacyClient();
   }
 
   #legacyClient(): GatewayClient {
-    const { logLevel } = this.#parts.sessions.stateOf(this.#session);
-    const user = { principal: this.#principal, scopes: [] };
+    const { logLevel } = this.parts.sessions.stateOf(this.#session);
+    const user = { principal: this.principal, scopes: [] };
     return legacyClient(user, { ...this.#handshake, logLevel, session: this.#session });
   }
 
@@ -121,7 +125,7 @@ export class MessageConnection {
       signal,
       header: undefined,
       notify: (text) => {
-        if (!signal.aborted) this.#write(text);
+        if (!signal.aborted) this.write(text);
       },
       ask: (method, params, until) => this.#ask(method, params, until),
       hold: () => this.#hold(key, signal),
@@ -129,7 +133,7 @@ export class MessageConnection {
   }
 
   #ask(method: string, params: Fields | undefined, signal: AbortSignal) {
-    return this.#parts.questions.ask(this.#principal, { method, params, send: this.#write }, signal);
+    return this.parts.questions.ask(this.principal, { method, params, send: this.write }, signal);
   }
 
   #hold(key: string, signal: AbortSignal): OpenStream {
@@ -142,30 +146,26 @@ export class MessageConnection {
     return {
       closed,
       send: (text) => {
-        if (!signal.aborted) this.#write(text);
+        if (!signal.aborted) this.write(text);
       },
     };
-  }
-
-  #cancel(id: unknown): void {
-    this.#open.get(JSON.stringify(id))?.abort(new Error("The client cancelled the request"));
   }
 
   /** Legacy servers that this client has called may ask for the new roots, once. */
   async #rootsChanged(): Promise<void> {
     const { capabilities, capabilityKey } = this.#handshake;
     if (!reportsRoots(capabilities)) return;
-    const user = this.#parts.users.peek(this.#principal);
+    const user = this.parts.users.peek(this.principal);
     await user?.port.callerRootsChanged(capabilityKey, async ({ method, params }, signal) =>
-      resultOf(await this.#ask(method, params, AbortSignal.any([signal, this.#closed.signal]))),
+      resultOf(await this.#ask(method, params, AbortSignal.any([signal, this.closed]))),
     );
   }
 
   /** A legacy client gets all news on its connection. */
   #openFeed(): void {
     if (this.#stopFeed !== undefined) return;
-    const { users } = this.#parts;
-    const arrival = users.arrive(this.#principal, false);
+    const { users } = this.parts;
+    const arrival = users.arrive(this.principal, false);
     const { user } = arrival;
     let letGo: () => void;
     try {
@@ -173,9 +173,9 @@ export class MessageConnection {
     } finally {
       arrival.end();
     }
-    const stop = openLegacyFeed(this.#parts, user, {
+    const stop = openLegacyFeed(this.parts, user, {
       client: () => this.#legacyClient(),
-      send: this.#write,
+      send: this.write,
       usesReplicas: false,
     });
     this.#stopFeed = () => {

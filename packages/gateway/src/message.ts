@@ -59,7 +59,7 @@ export function readMessages(text: string): { messages: readonly ClientMessage[]
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw new Fault({ code: PARSE_ERROR, message: "Parse error: the body is not JSON", status: 400 });
+    throw new Fault(PARSE_ERROR, "Parse error: the body is not JSON", { status: 400 });
   }
   if (!Array.isArray(parsed)) return { messages: [readMessage(parsed)], isBatch: false };
   if (parsed.length === 0 || parsed.length > MAX_BATCH)
@@ -78,7 +78,7 @@ export function readMessage(value: unknown): ClientMessage {
   }
   if (typeof method !== "string") throw invalid("The method is not text");
   if (params !== undefined && !isRecord(params))
-    throw new Fault({ code: INVALID_PARAMS, message: "The parameters are not an object", status: 400 });
+    throw new Fault(INVALID_PARAMS, "The parameters are not an object", { status: 400 });
   const given = params ?? {};
   if (id === undefined) return { kind: "notification", notification: { method, params: given } };
   if (!isId(id)) throw invalid("The id is neither text nor a number");
@@ -86,7 +86,7 @@ export function readMessage(value: unknown): ClientMessage {
 }
 
 const invalid = (message: string): Fault =>
-  new Fault({ code: INVALID_REQUEST, message: `Invalid request: ${message}`, status: 400 });
+  new Fault(INVALID_REQUEST, `Invalid request: ${message}`, { status: 400 });
 
 /** Keys of `_meta` that belong to one connection and are never passed on. */
 export const RESERVED_META = "io.modelcontextprotocol/";
@@ -152,9 +152,7 @@ export function readModernClient(
 /** Throws if a request of a batch is not of a legacy revision. */
 export function checkBatch(requests: readonly ClientRequest[], user: ClientUser): void {
   if (requests.some((request) => readModernClient(request, user) !== undefined))
-    throw new Fault({
-      code: INVALID_REQUEST,
-      message: "A batch must not contain requests of revision 2026-07-28",
+    throw new Fault(INVALID_REQUEST, "A batch must not contain requests of revision 2026-07-28", {
       status: 400,
     });
 }
@@ -162,9 +160,7 @@ export function checkBatch(requests: readonly ClientRequest[], user: ClientUser)
 const UNSUPPORTED_VERSION = -32022;
 
 export const unsupportedVersion = (requested: unknown): Fault =>
-  new Fault({
-    code: UNSUPPORTED_VERSION,
-    message: "Unsupported protocol version",
+  new Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", {
     data: { supported: versionsOf("modern"), ...(requested !== undefined && { requested }) },
     status: 400,
   });
@@ -174,18 +170,13 @@ const isModernClaim = (meta: Fields | undefined): boolean => {
   return typeof version === "string" && isModernVersion(version) && isRecord(meta?.[META.capabilities]);
 };
 
-const envelopeFault = (problem: string): Fault =>
-  new Fault({
-    code: INVALID_PARAMS,
-    message: `Invalid params: the envelope of protocol revision ${versionsOf("modern")[0]} is not valid: ${problem}`,
-    data: { envelope: problem },
-    status: 400,
-  });
+function envelopeFault(problem: string): Fault {
+  const message = `Invalid params: the envelope of protocol revision ${versionsOf("modern")[0]} is not valid: ${problem}`;
+  return new Fault(INVALID_PARAMS, message, { data: { envelope: problem }, status: 400 });
+}
 
 export const mismatch = (problem: string): Fault =>
-  new Fault({
-    code: HEADER_MISMATCH,
-    message: `Bad Request: the request headers and body disagree: ${problem}`,
+  new Fault(HEADER_MISMATCH, `Bad Request: the request headers and body disagree: ${problem}`, {
     status: 400,
   });
 
@@ -292,10 +283,7 @@ export const legacyClient = (
   { principal, scopes }: ClientUser,
   facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
     Partial<Pick<GatewayClient, "session" | "logLevel">>,
-): GatewayClient => {
-  const { version, capabilities, capabilityKey, session, logLevel } = facts;
-  return { principal, scopes, era: "legacy", version, capabilities, capabilityKey, session, logLevel };
-};
+): GatewayClient => ({ principal, scopes, era: "legacy", session: undefined, logLevel: undefined, ...facts });
 
 /** What a legacy client says with its first request. */
 export function readHandshake({ protocolVersion, capabilities: declared }: Fields) {

@@ -111,16 +111,13 @@ export async function withFacts(
 ): Promise<Handled> {
   try {
     const handled = await run();
-    return { json: handled.json, facts: mergeFacts(facts, handled.facts) };
+    // With spreads the row "echo call → stdio" of `bench/README.md` takes 5 % more.
+    return { json: handled.json, facts: Object.assign({}, facts, handled.facts) };
   } catch (error) {
     const failed = failureOf(error);
-    throw new FailedRequest(failed.reason, mergeFacts(facts, failed.facts));
+    throw new FailedRequest(failed.reason, { ...facts, ...failed.facts });
   }
 }
-
-/** With spreads the row "echo call → stdio" of `bench/README.md` takes 5 % more. */
-const mergeFacts = (outer: RequestFacts, inner: RequestFacts | undefined): RequestFacts =>
-  Object.assign({}, outer, inner);
 
 /** What was thrown, and what is known about it. */
 export function failureOf(error: unknown): Pick<FailedRequest, "reason" | "facts"> {

@@ -2,8 +2,6 @@
 import { CLIENT_INFO, type Fields, isRecord } from "@toolport/base";
 import { type GatewayClient, META, RESERVED_META } from "./message.js";
 
-export const SERVER_INFO = CLIENT_INFO;
-
 /** How long a modern client may keep a result, and whether other users may see it. */
 export interface CachePolicy {
   readonly ttlMs: number;
@@ -48,7 +46,7 @@ export function resultText(
     resultType,
     ...rest,
     ...(cache && cacheFields(rest, cache)),
-    _meta: { ...meta, ...ownMeta, [META.serverInfo]: SERVER_INFO },
+    _meta: { ...meta, ...ownMeta, [META.serverInfo]: CLIENT_INFO },
   });
 }
 
@@ -70,12 +68,9 @@ export const toText = (json: Json): string =>
 /** The JSON of a result with one list, whose entries are separated by commas. */
 export function listJson(
   client: Pick<GatewayClient, "era">,
-  {
-    key,
-    entries,
-    nextCursor,
-    cache,
-  }: { key: string; entries: Json; nextCursor: string | undefined; cache: CachePolicy },
+  key: string,
+  entries: Json,
+  { nextCursor, cache }: { nextCursor: string | undefined; cache: CachePolicy },
 ): Json {
   const rest = resultText(client, { nextCursor }, { cache });
   const [before, after] = [`{"${key}":[`, rest === "{}" ? "]}" : `],${rest.slice(1)}`];

@@ -33,16 +33,15 @@ interface CachedSession extends OpenedSession {
 }
 
 export class Sessions {
-  readonly #seal: Seal;
-  readonly #notes: SharedNotes;
   readonly #opened = new BoundedMap<string, CachedSession>(MAX_OPENED);
   readonly #local = new Map<string, SessionState>();
   readonly #listeners = new Set<(key: string) => void>();
   readonly #stop: () => void;
 
-  constructor(seal: Seal, notes: SharedNotes) {
-    this.#seal = seal;
-    this.#notes = notes;
+  constructor(
+    private readonly seal: Seal,
+    private readonly notes: SharedNotes,
+  ) {
     this.#stop = notes.onChange((key) => this.#tell(key));
   }
 
@@ -51,7 +50,7 @@ export class Sessions {
     p: string | undefined,
     { version: v, capabilities: c }: Pick<OpenedSession, "version" | "capabilities">,
   ): string {
-    return this.#seal.seal(PURPOSE, { k: crypto.randomUUID(), p, v, c, exp: Date.now() + LIFETIME_MS });
+    return this.seal.seal(PURPOSE, { k: crypto.randomUUID(), p, v, c, exp: Date.now() + LIFETIME_MS });
   }
 
   /** The key of a session that only this process knows. */
@@ -64,7 +63,7 @@ export class Sessions {
   /** Reads the keys again for an id that a new key sealed. Undefined if there is nothing to wait for. */
   prepare(id: string): Promise<void> | undefined {
     if (this.#opened.has(id) || this.#read(id) !== undefined) return undefined;
-    return this.#seal.openFresh(PURPOSE, id).then(() => {});
+    return this.seal.openFresh(PURPOSE, id).then(() => {});
   }
 
   /** Undefined for an id that was not made here for this user, has expired or was ended. */
@@ -81,7 +80,7 @@ export class Sessions {
   }
 
   stateOf(key: string): SessionState {
-    const state = key.startsWith(LOCAL) ? this.#local.get(key) : this.#notes.get(key)?.value;
+    const state = key.startsWith(LOCAL) ? this.#local.get(key) : this.notes.get(key)?.value;
     return isRecord(state) ? readState(state) : {};
   }
 
@@ -105,7 +104,7 @@ export class Sessions {
   }
 
   async #set(key: string, state: SessionState): Promise<void> {
-    if (!key.startsWith(LOCAL)) return this.#notes.set(key, state, LIFETIME_MS);
+    if (!key.startsWith(LOCAL)) return this.notes.set(key, state, LIFETIME_MS);
     this.#local.set(key, state);
     this.#tell(key);
   }
@@ -115,7 +114,7 @@ export class Sessions {
   }
 
   #read(id: string): CachedSession | undefined {
-    const opened = this.#seal.open(PURPOSE, id);
+    const opened = this.seal.open(PURPOSE, id);
     if (!isRecord(opened) || !isRecord(opened["c"])) return undefined;
     const session: CachedSession = {
       key: String(opened["k"]),

@@ -140,8 +140,7 @@ export async function startGateway(
 async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
   // Loaded only if it is used.
   const { createCodeMode } = await import("@toolport/code");
-  const { loadExecutor } = await import("@toolport/code/internal");
-  const { EXECUTE_NAME, SEARCH_NAME } = await import("@toolport/code/internal");
+  const { EXECUTE_NAME, loadExecutor, SEARCH_NAME } = await import("@toolport/code/internal");
   // Checks the options: nothing is used of the port yet.
   createCodeMode({} as Toolport, options);
   // One executor for all users, so that they share its threads: each runs one program at a time, in a VM of its own.

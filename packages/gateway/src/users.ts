@@ -1,7 +1,9 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
-import { ConfigError, onSharedAbort, sleep, TokenBucket, unrefTimer } from "@toolport/base";
+import { ConfigError, sleep, TokenBucket, unrefTimer } from "@toolport/base";
 import { type Port, portOf, type Users } from "@toolport/core/internal";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
+import type { GatewayOptions } from "./gateway-options.js";
+import { Waiters } from "./waiters.js";
 
 /** One user, or the only one. */
 export interface GatewayUser {
@@ -42,8 +44,8 @@ interface UserRecord extends GatewayUser {
   answerBucket: TokenBucket | undefined;
   /** Limit what a user writes to the store. Each is created on first use. */
   readonly writes: { -readonly [Kind in keyof typeof WRITES]?: TokenBucket };
-  /** Calls of programs that wait for the end of another request. */
-  readonly waiting: Set<() => void>;
+  /** Calls of programs that wait for the end of another request. Created with the first one. */
+  waiting: Waiters | undefined;
 }
 
 /** The users of a Toolport. Throws for an object that `createToolport` did not return. */
@@ -57,16 +59,12 @@ export function usersOf(toolport: object): Users {
   });
 }
 
-export interface UserLimits {
-  readonly maxUsers: number;
-  readonly maxStreams: number;
-  readonly maxStreamsPerUser: number;
-  readonly userIdleMs: number;
-  /** Requests of one user at the same time. */
-  readonly concurrency: number;
+type LimitOption = "maxUsers" | "maxStreams" | "maxStreamsPerUser" | "userIdleMs" | "concurrency";
+
+export interface UserLimits extends Readonly<Required<Pick<GatewayOptions, LimitOption>>> {
   /** Bytes of the bodies of all open requests of one user. */
   readonly bodyBytes: number;
-  readonly rateLimit: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
+  readonly rateLimit: GatewayOptions["rateLimit"] | undefined;
 }
 
 /** A body of this weight does not wait for its turn. */
@@ -88,28 +86,18 @@ const WRITES = {
 } as const;
 
 export class GatewayUsers {
-  readonly #source: Pick<Users, "use" | "release">;
-  readonly #limits: UserLimits;
-  readonly #report: (error: unknown) => void;
   /** In the order of their last use. */
   readonly #users = new Map<string | undefined, UserRecord>();
   readonly #timer: ReturnType<typeof setInterval>;
   #streams = 0;
 
-  constructor(source: Pick<Users, "use" | "release">, limits: UserLimits, report: (error: unknown) => void) {
-    this.#source = source;
-    this.#limits = limits;
-    this.#report = report;
+  constructor(
+    private readonly source: Pick<Users, "use" | "release">,
+    private readonly limits: UserLimits,
+    private readonly report: (error: unknown) => void,
+  ) {
     const sweepMs = Math.min(SWEEP_MS, Math.max(50, limits.userIdleMs / 2));
     this.#timer = unrefTimer(setInterval(() => this.#sweep(), sweepMs));
-  }
-
-  get size(): number {
-    return this.#users.size;
-  }
-
-  get streams(): number {
-    return this.#streams;
   }
 
   /**
@@ -124,7 +112,7 @@ export class GatewayUsers {
     if (excess === undefined) user.active += 1;
     else {
       const isRefused = mayAnswer === "if parked" ? user.parked === 0 : !mayAnswer;
-      if (isRefused || user.answers >= this.#limits.concurrency) throw excess;
+      if (isRefused || user.answers >= this.limits.concurrency) throw excess;
       user.answerBucket ??= this.#createBucket();
       if (excess.isRate && user.answerBucket?.take(1) === false) throw excess;
       user.answers += 1;
@@ -139,9 +127,9 @@ export class GatewayUsers {
         if (!isOpen) return;
         arrival.bodyBytes += count;
         user.bodyBytes += count;
-        if (user.bodyBytes > this.#limits.bodyBytes)
+        if (user.bodyBytes > this.limits.bodyBytes)
           throw tooMany(
-            `The bodies of the open requests of one user are larger than ${this.#limits.bodyBytes} bytes`,
+            `The bodies of the open requests of one user are larger than ${this.limits.bodyBytes} bytes`,
           );
       },
       takeParkedPlace() {
@@ -167,7 +155,7 @@ export class GatewayUsers {
     const user = of as UserRecord;
     const now = performance.now();
     const waitMs = user.nextBodyAt - now;
-    user.nextBodyAt = Math.max(now, user.nextBodyAt) + (weight / this.#limits.bodyBytes) * ALL_BODIES_MS;
+    user.nextBodyAt = Math.max(now, user.nextBodyAt) + (weight / this.limits.bodyBytes) * ALL_BODIES_MS;
     return waitMs > 0 ? sleep(waitMs, signal) : undefined;
   }
 
@@ -189,14 +177,19 @@ export class GatewayUsers {
     return writes[kind].take(amount);
   }
 
+  #place(user: UserRecord): () => void {
+    user.active += 1;
+    return () => this.#leave(user);
+  }
+
   #leave(user: UserRecord): void {
     user.active -= 1;
-    if (user.waiting.size > 0) this.wake(user);
+    user.waiting?.wake();
   }
 
   /** Every request counts for the rate, also one that is refused. */
   #excessOf(user: UserRecord): Excess | undefined {
-    const { concurrency } = this.#limits;
+    const { concurrency } = this.limits;
     if (user.bucket?.take(1) === false) {
       const seconds = Math.ceil(Math.min(user.bucket.waitMs(1), MAX_RETRY_MS) / 1_000);
       return new Excess("Too many requests of one user", true, seconds);
@@ -206,7 +199,7 @@ export class GatewayUsers {
   }
 
   #createBucket(): TokenBucket | undefined {
-    const { rateLimit } = this.#limits;
+    const { rateLimit } = this.limits;
     if (rateLimit === undefined) return undefined;
     const { perSecond, burst = Math.max(1, perSecond) } = rateLimit;
     return new TokenBucket({ capacity: burst, perSecond });
@@ -221,52 +214,37 @@ export class GatewayUsers {
   /** Counts one more request of the user. Returns a function that ends it; undefined if the user has too many. */
   tryPlace(user: GatewayUser): (() => void) | undefined {
     const record = user as UserRecord;
-    if (record.active >= this.#limits.concurrency) return undefined;
-    record.active += 1;
-    return () => this.#leave(record);
+    return record.active < this.limits.concurrency ? this.#place(record) : undefined;
   }
 
   /** Resolves when a request of the user has ended; rejects on abort. */
   freed(user: GatewayUser, signal: AbortSignal): Promise<void> {
-    const { waiting } = user as UserRecord;
-    return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const stopListening = onSharedAbort(signal, () => {
-        waiting.delete(wake);
-        reject(signal.reason);
-      });
-      const wake = () => {
-        waiting.delete(wake);
-        stopListening();
-        resolve();
-      };
-      waiting.add(wake);
-    });
+    const record = user as UserRecord;
+    record.waiting ??= new Waiters();
+    return record.waiting.wait(signal);
   }
 
   /** Lets the calls go on that wait for the end of another request. Those that find no place wait again. */
   wake(user: GatewayUser): void {
-    for (const wake of [...(user as UserRecord).waiting]) wake();
+    (user as UserRecord).waiting?.wake();
   }
 
   /** Counts as a request, whatever the limit: a response that the user does not read, or a call that goes on. Returns a function that ends it. */
   occupy(principal: string | undefined): () => void {
     const user = this.#users.get(principal);
-    if (user === undefined) return () => {};
-    user.active += 1;
-    return () => this.#leave(user);
+    return user === undefined ? () => {} : this.#place(user);
   }
 
   /** A call that waits for its client counts as an open request, and so does its body, without a limit. Returns a function that ends it. */
   park(user: GatewayUser, bodyBytes: number): () => void {
     const record = user as UserRecord;
-    record.active += 1;
+    const leave = this.#place(record);
     record.parked += 1;
     record.bodyBytes += bodyBytes;
     return () => {
       record.parked -= 1;
       record.bodyBytes -= bodyBytes;
-      this.#leave(record);
+      leave();
     };
   }
 
@@ -281,7 +259,7 @@ export class GatewayUsers {
 
   /** Counts an open stream, which keeps its user. Throws if there are too many. */
   openStream(user: GatewayUser): () => void {
-    const { maxStreams, maxStreamsPerUser } = this.#limits;
+    const { maxStreams, maxStreamsPerUser } = this.limits;
     const record = user as UserRecord;
     if (this.#streams >= maxStreams) throw tooMany("Too many open streams");
     if (record.streams >= maxStreamsPerUser)
@@ -316,12 +294,12 @@ export class GatewayUsers {
   }
 
   #create(principal: string | undefined): UserRecord {
-    if (this.#users.size >= this.#limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
+    if (this.#users.size >= this.limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
     const now = performance.now();
     const user: UserRecord = {
       principal,
       // Most users need few lists, and few clients listen.
-      port: this.#source.use(principal, "needed"),
+      port: this.source.use(principal, "needed"),
       active: 0,
       answers: 0,
       parked: 0,
@@ -331,7 +309,7 @@ export class GatewayUsers {
       lastUsedAt: now,
       movedAt: now,
       writes: {},
-      waiting: new Set(),
+      waiting: undefined,
       bucket: this.#createBucket(),
       answerBucket: undefined,
     };
@@ -351,7 +329,7 @@ export class GatewayUsers {
   }
 
   #sweep(): void {
-    const limit = performance.now() - this.#limits.userIdleMs;
+    const limit = performance.now() - this.limits.userIdleMs;
     for (const user of [...this.#users.values()]) {
       if (user.lastUsedAt > limit) return;
       if (isIdle(user)) this.#drop(user);
@@ -361,7 +339,7 @@ export class GatewayUsers {
   #drop({ principal }: UserRecord): void {
     this.#users.delete(principal);
     // The port of the only user belongs to the program.
-    if (principal !== undefined) this.#source.release(principal).catch(this.#report);
+    if (principal !== undefined) this.source.release(principal).catch(this.report);
   }
 }
 
@@ -375,7 +353,7 @@ class Excess extends Fault {
     readonly isRate = false,
     seconds = 1,
   ) {
-    super({ code: INTERNAL_ERROR, message, status: 429, headers: { "retry-after": String(seconds) } });
+    super(INTERNAL_ERROR, message, { status: 429, headers: { "retry-after": String(seconds) } });
   }
 }
 

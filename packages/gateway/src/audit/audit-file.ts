@@ -1,6 +1,7 @@
 /** Appends lines to a file in batches, and says when too many wait. Keeps what could not be written, and tries again. */
 import type * as FileSystem from "node:fs";
-import { ConfigError, onSharedAbort, timerMs } from "@toolport/base";
+import { ConfigError, timerMs } from "@toolport/base";
+import { Waiters } from "../waiters.js";
 
 export interface AuditFileOptions {
   /** Lines wait at most this long before they are written. 0: each line is written before `append` returns. */
@@ -9,8 +10,7 @@ export interface AuditFileOptions {
   readonly fsyncMs: number;
   /** Lines that wait may have this many bytes, and those of the requests that are open then. */
   readonly maxBufferBytes: number;
-  readonly onError: (message: string, cause: unknown) => void;
-  readonly onWarning: (message: string) => void;
+  readonly warn: (message: string, cause?: unknown) => void;
   /** Everything that waited is written. */
   readonly onDrained: () => void;
 }
@@ -23,9 +23,6 @@ const CHECK_MS = 1_000;
 const TAIL_BYTES = 1 << 20;
 
 export class AuditFile {
-  readonly #fs: typeof FileSystem;
-  readonly #path: string;
-  readonly #options: AuditFileOptions;
   #descriptor: number;
   #waiting: string[] = [];
   #waitingBytes = 0;
@@ -40,13 +37,14 @@ export class AuditFile {
   #isFailing = false;
   #isClosed = false;
   /** Requests that wait for space. */
-  readonly #wakeups = new Set<() => void>();
+  readonly #waiters = new Waiters();
   #checkedAt = performance.now();
 
-  private constructor(fs: typeof FileSystem, path: string, options: AuditFileOptions) {
-    this.#fs = fs;
-    this.#path = path;
-    this.#options = options;
+  private constructor(
+    private readonly fs: typeof FileSystem,
+    private readonly path: string,
+    private readonly options: AuditFileOptions,
+  ) {
     this.#descriptor = openForAppend(fs, path);
     this.#checkAccess();
   }
@@ -59,23 +57,23 @@ export class AuditFile {
 
   /** The group may read on purpose, for a program that ships logs, so permissions stay as they are. */
   #checkAccess(): void {
-    const stats = this.#fs.fstatSync(this.#descriptor);
+    const stats = this.fs.fstatSync(this.#descriptor);
     // On Windows Node reports neither owner nor mode.
     if (process.getuid === undefined || !stats.isFile() || (stats.mode & EVERYONE) === 0) return;
-    this.#options.onWarning(
-      `Every user of this machine can access the audit log ${this.#path}. To change that: chmod o-rwx ${this.#path}`,
+    this.options.warn(
+      `Every user of this machine can access the audit log ${this.path}. To change that: chmod o-rwx ${this.path}`,
     );
   }
 
   /** The last complete line, and whether an incomplete one of a process that was killed follows it. */
   lastLine(): { readonly text: string | undefined; readonly isCut: boolean } {
-    const { size } = this.#fs.fstatSync(this.#descriptor);
+    const { size } = this.fs.fstatSync(this.#descriptor);
     const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
-    const reader = this.#fs.openSync(this.#path, "r");
+    const reader = this.fs.openSync(this.path, "r");
     try {
-      this.#fs.readSync(reader, tail, 0, tail.length, size - tail.length);
+      this.fs.readSync(reader, tail, 0, tail.length, size - tail.length);
     } finally {
-      this.#fs.closeSync(reader);
+      this.fs.closeSync(reader);
     }
     const lines = tail.toString("utf8").split("\n");
     const isCut = lines.pop() !== "";
@@ -84,7 +82,7 @@ export class AuditFile {
 
   /** Lines that wait take up all the memory they may. */
   get #isFull(): boolean {
-    return this.#waitingBytes + (this.#batch?.length ?? 0) >= this.#options.maxBufferBytes;
+    return this.#waitingBytes + (this.#batch?.length ?? 0) >= this.options.maxBufferBytes;
   }
 
   /** The last write failed, and no more lines can be kept. */
@@ -101,24 +99,9 @@ export class AuditFile {
   }
 
   async #waitForSpace(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#isFull && !this.#isFailing && !this.#isClosed) {
-      signal?.throwIfAborted();
-      await new Promise<void>((resolve) => {
-        const stopListening = signal && onSharedAbort(signal, () => wake());
-        const wake = (): void => {
-          stopListening?.();
-          this.#wakeups.delete(wake);
-          resolve();
-        };
-        this.#wakeups.add(wake);
-      });
-    }
+    while (this.#isFull && !this.#isFailing && !this.#isClosed) await this.#waiters.wait(signal);
     signal?.throwIfAborted();
     if (this.#isClosed) throw new Error("The audit log is closed");
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakeups) wake();
   }
 
   append(line: string): void {
@@ -126,8 +109,8 @@ export class AuditFile {
     this.#waiting.push(line);
     // Three bytes are the most that a UTF-16 unit needs; an estimate is enough for a limit.
     this.#waitingBytes += line.length;
-    if (this.#options.batchMs === 0 && !this.#isFailing && this.#flushing === undefined) this.#writeNow();
-    else this.#schedule(this.#options.batchMs);
+    if (this.options.batchMs === 0 && !this.#isFailing && this.#flushing === undefined) this.#writeNow();
+    else this.#schedule(this.options.batchMs);
   }
 
   /** Writes everything that waits. Rejects if it cannot be written. */
@@ -138,14 +121,14 @@ export class AuditFile {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wake();
+    this.#waiters.wake();
     clearTimeout(this.#syncTimer);
     try {
       await this.flush();
-      this.#fs.fsyncSync(this.#descriptor);
+      this.fs.fsyncSync(this.#descriptor);
     } finally {
       clearTimeout(this.#timer);
-      this.#fs.closeSync(this.#descriptor);
+      this.fs.closeSync(this.#descriptor);
     }
   }
 
@@ -157,7 +140,7 @@ export class AuditFile {
         // Time spent on the last write counts: no line waits longer than `batchMs` because of it.
         () =>
           this.#waiting.length > 0 &&
-          this.#schedule(this.#waitingSince + this.#options.batchMs - performance.now()),
+          this.#schedule(this.#waitingSince + this.options.batchMs - performance.now()),
         () => this.#schedule(RETRY_MS),
       );
     }, timerMs(delayMs));
@@ -177,7 +160,7 @@ export class AuditFile {
     try {
       this.#followRename();
       for (let batch = this.#takeBatch(); batch !== undefined; batch = this.#takeBatch()) {
-        this.#advance(this.#fs.writeSync(this.#descriptor, batch, this.#written), batch);
+        this.#advance(this.fs.writeSync(this.#descriptor, batch, this.#written), batch);
       }
       this.#succeeded();
     } catch (error) {
@@ -203,7 +186,7 @@ export class AuditFile {
       while (batch !== undefined && this.#batch === batch) {
         const length = batch.length - this.#written;
         const count = await new Promise<number>((resolve, reject) => {
-          this.#fs.write(this.#descriptor, batch, this.#written, length, null, (error, done) =>
+          this.fs.write(this.#descriptor, batch, this.#written, length, null, (error, done) =>
             error ? reject(error) : resolve(done),
           );
         });
@@ -224,21 +207,21 @@ export class AuditFile {
 
   #succeeded(): void {
     this.#isFailing = false;
-    this.#options.onDrained();
-    this.#wake();
-    if (this.#isClosed || this.#syncTimer !== undefined || !Number.isFinite(this.#options.fsyncMs)) return;
+    this.options.onDrained();
+    this.#waiters.wake();
+    if (this.#isClosed || this.#syncTimer !== undefined || !Number.isFinite(this.options.fsyncMs)) return;
     this.#syncTimer = setTimeout(() => {
       this.#syncTimer = undefined;
-      this.#fs.fsync(this.#descriptor, (error) => error && !this.#isClosed && this.#failed(error));
-    }, timerMs(this.#options.fsyncMs));
+      this.fs.fsync(this.#descriptor, (error) => error && !this.#isClosed && this.#failed(error));
+    }, timerMs(this.options.fsyncMs));
     this.#syncTimer.unref();
   }
 
   #failed(cause: unknown): void {
     if (!this.#isFailing)
-      this.#options.onError(`The audit log ${this.#path} cannot be written; lines wait in memory`, cause);
+      this.options.warn(`The audit log ${this.path} cannot be written; lines wait in memory`, cause);
     this.#isFailing = true;
-    this.#wake();
+    this.#waiters.wake();
   }
 
   /** A batch that has begun is finished in the old file. */
@@ -246,12 +229,12 @@ export class AuditFile {
     const now = performance.now();
     if ((this.#batch !== undefined && this.#written > 0) || now - this.#checkedAt < CHECK_MS) return;
     this.#checkedAt = now;
-    const current = this.#fs.fstatSync(this.#descriptor);
-    const named = this.#fs.statSync(this.#path, { throwIfNoEntry: false });
+    const current = this.fs.fstatSync(this.#descriptor);
+    const named = this.fs.statSync(this.path, { throwIfNoEntry: false });
     if (named?.ino === current.ino && named.dev === current.dev) return;
     const renamed = this.#descriptor;
-    this.#descriptor = openForAppend(this.#fs, this.#path);
-    this.#fs.closeSync(renamed);
+    this.#descriptor = openForAppend(this.fs, this.path);
+    this.fs.closeSync(renamed);
   }
 }
 

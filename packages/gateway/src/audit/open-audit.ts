@@ -142,8 +142,7 @@ export async function openAudit(
           batchMs: write === "call" ? 0 : BATCH_MS,
           fsyncMs,
           maxBufferBytes,
-          onError: warn,
-          onWarning: warn,
+          warn,
           onDrained: () => {
             if (lost === 0) return;
             const count = lost;
@@ -227,24 +226,15 @@ const MAX_ARGUMENTS = 4_096;
 type LineFields = { readonly [Key in keyof AuditEvent]?: AuditEvent[Key] | undefined };
 
 export class AuditChain {
-  readonly #mac: AuditMac;
-  /** Write the arguments, not only their hash. */
-  readonly #includeArguments: boolean;
   readonly #id: string;
   #seq = 0;
   #prev = "";
   /** Definitions are listed once and called often: a hash for each call moves "echo call → stdio". */
   readonly #hashOf = oncePerObject((definition: Fields) => hash("sha256", definitionText(definition), "hex"));
 
-  /** @param options the replica is named in the id of the chain */
-  constructor({
-    mac,
-    replica,
-    includeArguments,
-  }: { mac: AuditMac; replica: string; includeArguments: boolean }) {
-    this.#mac = mac;
-    this.#includeArguments = includeArguments;
-    this.#id = `${short(replica)}-${randomBytes(6).toString("hex")}`;
+  /** @param options the replica is named in the id of the chain. With `includeArguments` lines have the arguments, not only their hash */
+  constructor(private readonly options: { mac: AuditMac; replica: string; includeArguments: boolean }) {
+    this.#id = `${short(options.replica)}-${randomBytes(6).toString("hex")}`;
   }
 
   /** The first line. @param after the hash of the last line that the file has already */
@@ -279,14 +269,14 @@ export class AuditChain {
   #argumentFields(args: Readonly<Record<string, unknown>>): LineFields {
     const json = jsonOf(args);
     if (json.length <= MAX_ARGUMENTS) {
-      const argumentHash = this.#mac(ARGUMENTS_PURPOSE, canonicalJson(args));
-      return this.#includeArguments ? { argumentHash, args } : { argumentHash };
+      const argumentHash = this.options.mac(ARGUMENTS_PURPOSE, canonicalJson(args));
+      return this.options.includeArguments ? { argumentHash, args } : { argumentHash };
     }
     // Large arguments are hashed once, as the client wrote them: to sort their members takes ten times as long.
     const sha256 = hash("sha256", json, "hex");
-    const argumentHash = this.#mac(ARGUMENTS_PURPOSE, sha256);
+    const argumentHash = this.options.mac(ARGUMENTS_PURPOSE, sha256);
     const cutArgs = { start: json.slice(0, MAX_ARGUMENTS), length: json.length, sha256 };
-    return this.#includeArguments ? { argumentHash, cutArgs } : { argumentHash };
+    return this.options.includeArguments ? { argumentHash, cutArgs } : { argumentHash };
   }
 
   /**
@@ -303,7 +293,7 @@ export class AuditChain {
       ...fields,
       prev: this.#prev,
     });
-    this.#prev = this.#mac(LINE_PURPOSE, line);
+    this.#prev = this.options.mac(LINE_PURPOSE, line);
     this.#seq++;
     return `${line.slice(0, -1)},"mac":"${this.#prev}"}\n`;
   }

@@ -55,7 +55,6 @@ export async function verifyAudit(
 }
 
 class AuditCheck {
-  readonly #mac: AuditMac;
   readonly #chains = new Map<string, { seq: number; mac: string; isOpen: boolean }>();
   readonly #recent = new BoundedMap<string, true>(REMEMBERED);
   #number = 0;
@@ -70,9 +69,7 @@ class AuditCheck {
   #gap: { readonly chain: string; readonly seq: number } | undefined;
   #isGapFilled = false;
 
-  constructor(mac: AuditMac) {
-    this.#mac = mac;
-  }
+  constructor(private readonly mac: AuditMac) {}
 
   add(line: string): void {
     this.#number++;
@@ -80,8 +77,8 @@ class AuditCheck {
     const event = signed && (parseJson(line) as AuditEvent | undefined);
     if (this.#problem !== undefined) return this.#searchGap(signed, event);
     if (!signed || !isEvent(event)) return void this.#suspects.push(this.#number);
-    const [, text, given] = signed as unknown as [string, string, string];
-    const wanted = this.#mac(LINE_PURPOSE, `${text}}`, given);
+    const [, text = "", given = ""] = signed;
+    const wanted = this.mac(LINE_PURPOSE, `${text}}`, given);
     if (wanted === "")
       return this.#fail("unknown-key", "was written with a key that this store does not have");
     if (wanted !== given) return this.#fail("changed", "was changed: its hash does not match");

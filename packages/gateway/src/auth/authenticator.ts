@@ -262,11 +262,8 @@ interface Entry {
 export class VerifiedTokens {
   /** The least recently used is the first, to the second. */
   readonly #entries = new BoundedMap<string, Entry>(MAX_ENTRIES);
-  readonly #now: () => number;
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
   static keyOf(token: string): string {
     return hash("sha256", token, "base64");
@@ -275,7 +272,7 @@ export class VerifiedTokens {
   get(key: string): Identity | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    const now = this.#now();
+    const now = this.now();
     if (entry.until <= now) {
       this.#entries.delete(key);
       return undefined;
@@ -286,7 +283,7 @@ export class VerifiedTokens {
 
   /** Until the token ends, or for five minutes. */
   add(key: string, identity: Identity): void {
-    const now = this.#now();
+    const now = this.now();
     const until = Math.min(identity.expiresAt ?? Number.POSITIVE_INFINITY, now + MAX_AGE_MS);
     this.#entries.set(key, { identity, until, movedAt: now });
   }

@@ -123,8 +123,6 @@ export function checkConnectOptions(settings: AuthSettings, callbackUrl: string 
   });
 }
 
-type PageContext = ConnectContext & { readonly now: () => number };
-
 /** A reason to end a login with a page. */
 class Stop extends Error {
   constructor(readonly page: ConnectPage) {
@@ -133,14 +131,11 @@ class Stop extends Error {
 }
 
 class ConnectPages {
-  readonly #context: PageContext;
-  /** Undefined: `identify` names the user. */
-  readonly #relyingParty: RelyingParty | undefined;
-
-  constructor(context: PageContext, relyingParty: RelyingParty | undefined) {
-    this.#context = context;
-    this.#relyingParty = relyingParty;
-  }
+  constructor(
+    private readonly context: Required<ConnectContext>,
+    /** Undefined: `identify` names the user. */
+    private readonly relyingParty: RelyingParty | undefined,
+  ) {}
 
   async answer(request: Request, name: string): Promise<Response> {
     try {
@@ -150,32 +145,32 @@ class ConnectPages {
       return await this.#open(request, name);
     } catch (error) {
       if (error instanceof Stop) return connectPage(error.page);
-      this.#context.warn(`A connect page failed: ${messageOf(error)}`);
+      this.context.warn(`A connect page failed: ${messageOf(error)}`);
       return connectPage("unavailable");
     }
   }
 
   /** The user opens a link. */
   async #open(request: Request, text: string): Promise<Response> {
-    const { authenticator, store } = this.#context;
+    const { authenticator, store } = this.context;
     const link = await this.#read<Link>("link", text, "unusable");
     if ((await store.get(usedKey(link))) !== undefined) throw new Stop("unusable");
-    if (this.#relyingParty === undefined) {
+    if (this.relyingParty === undefined) {
       const user = await authenticator.settings.identify?.(request);
       return user instanceof Response ? user : this.#goOn(user, link, []);
     }
-    const { url, secrets } = await this.#relyingParty.start();
+    const { url, secrets } = await this.relyingParty.start();
     const login = { ...secrets, link, exp: link.exp };
     return redirectTo(url, [this.#cookie("login", secrets.state, login)]);
   }
 
   /** The issuer sends the browser back. */
   async #finishLogin(request: Request): Promise<Response> {
-    if (this.#relyingParty === undefined) throw new Stop("badRequest");
+    if (this.relyingParty === undefined) throw new Stop("badRequest");
     const { params, login, spent } = await this.#returned(request, "login");
     let user: string | undefined;
     try {
-      user = await this.#relyingParty.finish(params, login);
+      user = await this.relyingParty.finish(params, login);
     } catch (error) {
       return this.#failed("A login for the connect page failed", error, login.link.server, spent);
     }
@@ -184,7 +179,7 @@ class ConnectPages {
 
   /** The user is known: starts the login at the upstream server. */
   async #goOn(user: string | undefined, link: Link, cookies: readonly string[]): Promise<Response> {
-    const { logins, store, warn, now } = this.#context;
+    const { logins, store, warn, now } = this.context;
     const { principal, server } = link;
     if (user !== principal) {
       warn("A user opened the connect link of another user; nothing was saved", server);
@@ -213,7 +208,7 @@ class ConnectPages {
   async #finishUpstream(request: Request): Promise<Response> {
     const { params, login, spent } = await this.#returned(request, "upstream");
     try {
-      await this.#context.logins.finish(login.principal, login.server, params);
+      await this.context.logins.finish(login.principal, login.server, params);
       return connectPage("connected", spent);
     } catch (error) {
       return this.#failed("A login failed", error, login.server, spent);
@@ -234,7 +229,7 @@ class ConnectPages {
   }
 
   #failed(what: string, error: unknown, server: string, cookies: readonly string[]): Response {
-    this.#context.warn(`${what}: ${messageOf(error)}`, server);
+    this.context.warn(`${what}: ${messageOf(error)}`, server);
     return connectPage("failed", cookies);
   }
 
@@ -243,14 +238,14 @@ class ConnectPages {
     text: string,
     otherwise: ConnectPage,
   ): Promise<Value> {
-    const value = (await this.#context.seal.openFresh(PURPOSES[kind], text)) as Value | undefined;
-    if (value === undefined || value.exp <= this.#context.now()) throw new Stop(otherwise);
+    const value = (await this.context.seal.openFresh(PURPOSES[kind], text)) as Value | undefined;
+    if (value === undefined || value.exp <= this.context.now()) throw new Stop(otherwise);
     return value;
   }
 
   #cookie<Kind extends keyof BegunLogins>(kind: Kind, state: string, login: BegunLogins[Kind]): string {
-    const text = this.#context.seal.seal(PURPOSES[kind], { ...login, stateHash: hashOf(state) });
-    return setCookie(cookieNameOf(kind, state), text, login.exp - this.#context.now());
+    const text = this.context.seal.seal(PURPOSES[kind], { ...login, stateHash: hashOf(state) });
+    return setCookie(cookieNameOf(kind, state), text, login.exp - this.context.now());
   }
 }
 

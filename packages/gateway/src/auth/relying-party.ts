@@ -24,8 +24,30 @@ interface RelyingPartyParts {
   readonly now: () => number;
 }
 
-export function createRelyingParty(parts: RelyingPartyParts) {
-  const { issuer, client, redirectUri } = parts;
+export function createRelyingParty({ issuer, client, redirectUri, settings, now }: RelyingPartyParts) {
+  const { clientId } = client;
+
+  /** Exchanges the code for an ID token. */
+  async function exchange(code: string, verifier: string, metadata: IssuerMetadata): Promise<string> {
+    const { token_endpoint: endpoint } = metadata;
+    if (endpoint === undefined) throw new Error("the metadata of the issuer names no `token_endpoint`");
+    const body = new URLSearchParams({
+      grant_type: "authorization_code",
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+    });
+    const type = "application/x-www-form-urlencoded";
+    const headers = { "content-type": type, ...authorize(body, client, metadata) };
+    const sent = { method: "POST", headers, body: body.toString() };
+    const { status, body: answer } = await issuer.fetchJson(new URL(endpoint), sent);
+    const { id_token: idToken, error } = isRecord(answer) ? answer : {};
+    if (status === 200 && typeof idToken === "string") return idToken;
+    // An error code of OAuth is a short word; other text of the issuer is not repeated.
+    const reason = typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : `HTTP ${status}`;
+    throw new Error(`the issuer rejected the code of the login (${reason})`);
+  }
+
   return {
     /** The address of the login page. @throws Error if the issuer cannot be reached */
     async start(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }> {
@@ -35,7 +57,7 @@ export function createRelyingParty(parts: RelyingPartyParts) {
       const secrets = { state: random(), nonce: random(), verifier: random() };
       const query = {
         response_type: "code",
-        client_id: client.clientId,
+        client_id: clientId,
         redirect_uri: redirectUri,
         scope: [...new Set(["openid", ...(client.scopes ?? [])])].join(" "),
         state: secrets.state,
@@ -47,11 +69,19 @@ export function createRelyingParty(parts: RelyingPartyParts) {
       return { url: url.href, secrets };
     },
     /** The user who logged in; undefined if `principal` rejects the user. @throws Error without anything from the callback */
-    async finish(params: URLSearchParams, secrets: LoginSecrets): Promise<string | undefined> {
+    async finish(params: URLSearchParams, { nonce, verifier }: LoginSecrets): Promise<string | undefined> {
       const metadata = await issuer.metadata();
       checkIssuer(params, issuer.name, metadata);
-      const idToken = await exchange(readCode(params), secrets, metadata, parts);
-      return userOf(idToken, secrets, parts);
+      const idToken = await exchange(readCode(params), verifier, metadata);
+      const { algorithms, principal } = settings;
+      const rules = { issuer: issuer.name, keys: issuer.keys, audiences: [clientId], algorithms, now };
+      const token = await verifyJwt(idToken, rules);
+      const { nonce: said, aud, azp } = token.claims;
+      if (said !== nonce) throw new Error("the ID token belongs to another login (nonce)");
+      const isShared = Array.isArray(aud) && aud.length > 1;
+      if ((isShared || azp !== undefined) && azp !== clientId)
+        throw new Error("the ID token was issued to another client (azp)");
+      return principal(token);
     },
   };
 }
@@ -65,32 +95,6 @@ function checkIssuer(params: URLSearchParams, issuer: string, metadata: IssuerMe
   if (!params.has("iss") && !isExpected) return;
   if (singleParameter(params, "iss") !== issuer)
     throw new Error("the answer came from another authorization server than the issuer");
-}
-
-/** Exchanges the code for an ID token. */
-async function exchange(
-  code: string,
-  { verifier }: LoginSecrets,
-  metadata: IssuerMetadata,
-  { issuer, client, redirectUri }: RelyingPartyParts,
-): Promise<string> {
-  const { token_endpoint: endpoint } = metadata;
-  if (endpoint === undefined) throw new Error("the metadata of the issuer names no `token_endpoint`");
-  const body = new URLSearchParams({
-    grant_type: "authorization_code",
-    code,
-    redirect_uri: redirectUri,
-    code_verifier: verifier,
-  });
-  const type = "application/x-www-form-urlencoded";
-  const headers = { "content-type": type, ...authorize(body, client, metadata) };
-  const sent = { method: "POST", headers, body: body.toString() };
-  const { status, body: answer } = await issuer.fetchJson(new URL(endpoint), sent);
-  const { id_token: idToken, error } = isRecord(answer) ? answer : {};
-  if (status === 200 && typeof idToken === "string") return idToken;
-  // An error code of OAuth is a short word; other text of the issuer is not repeated.
-  const reason = typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : `HTTP ${status}`;
-  throw new Error(`the issuer rejected the code of the login (${reason})`);
 }
 
 /** Adds the credentials of the client to the body, or returns them as headers. */
@@ -108,23 +112,6 @@ function authorize(
   body.set("client_id", clientId);
   if (clientSecret !== undefined) body.set("client_secret", clientSecret);
   return {};
-}
-
-async function userOf(
-  idToken: string,
-  { nonce }: LoginSecrets,
-  { issuer, client, settings, now }: RelyingPartyParts,
-): Promise<string | undefined> {
-  const { clientId } = client;
-  const { algorithms, principal } = settings;
-  const { name, keys } = issuer;
-  const token = await verifyJwt(idToken, { issuer: name, keys, audiences: [clientId], algorithms, now });
-  const { nonce: said, aud, azp } = token.claims;
-  if (said !== nonce) throw new Error("the ID token belongs to another login (nonce)");
-  const isShared = Array.isArray(aud) && aud.length > 1;
-  if ((isShared || azp !== undefined) && azp !== clientId)
-    throw new Error("the ID token was issued to another client (azp)");
-  return principal(token);
 }
 
 /** Logins of several servers may run in one browser at once, so each `state` has a cookie of its own. */

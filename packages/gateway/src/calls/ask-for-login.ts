@@ -1,6 +1,6 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
 import { type AuthError, type Fields, isRecord, ToolCallError, type ToolportError } from "@toolport/base";
-import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
+import { Fault, toFailedResult, URL_REQUIRED } from "../faults.js";
 import { FailedRequest, type Handled, type RequestContext, type RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askInResult, type NextRound } from "./request-state.js";
@@ -23,7 +23,7 @@ export interface WaitingCall {
 export function askForLogin(
   context: RequestContext,
   error: AuthError,
-  { identity, isApproved }: WaitingCall,
+  call: WaitingCall,
 ): Handled | undefined {
   const { server } = error;
   if (error.code !== "AUTH_REQUIRED" || server === undefined) return undefined;
@@ -35,46 +35,49 @@ export function askForLogin(
     const missing = parts.connect?.missing ?? "Log in with `toolport auth` on the machine of the gateway";
     return inText(context, error, `${message}. ${missing}`, facts);
   }
-  const elicitation = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
-  if (!takesUrls(context)) return inText(context, error, `${message}: ${url}`, facts);
-  if (client.era === "legacy") {
-    const fault = new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
-    throw new FailedRequest(fault, facts);
-  }
-  const fields = { inputRequests: { [LOGIN]: { method: "elicitation/create", params: elicitation } } };
-  const { json } = askInResult(context, { kind: "login", server, isApproved }, { identity, fields });
-  return { json, facts };
+  const page: Page = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
+  if (client.era === "legacy" && takesUrls(context))
+    throw new FailedRequest(new Fault(URL_REQUIRED, message, { data: { elicitations: [page] } }), facts);
+  return showPages(context, error, call, { [LOGIN]: page }, facts);
 }
 
 /**
  * The result of a call to a legacy server that wants pages to be visited first. Undefined if the error says nothing of the kind, or
  * if the client understands the error itself.
  */
-export function askForPages(
-  context: RequestContext,
-  error: unknown,
-  { identity, isApproved }: WaitingCall,
-): Handled | undefined {
+export function askForPages(context: RequestContext, error: unknown, call: WaitingCall): Handled | undefined {
   if (!(error instanceof ToolCallError) || error.rpcCode !== URL_REQUIRED) return undefined;
-  const { client } = context;
   const pages = pagesOf(error.data);
-  if (pages.length === 0 || (client.era === "legacy" && takesUrls(context))) return undefined;
-  const { server = "" } = error;
-  if (!takesUrls(context)) {
-    const links = pages.map(({ message, url }) => `${message}: ${url}`).join("\n");
-    return inText(context, error, links, { outcome: "waiting" });
-  }
-  const inputRequests = Object.fromEntries(
-    pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
-  );
-  const round: NextRound = { kind: "login", server, isApproved };
-  return askInResult(context, round, { identity, fields: { inputRequests } });
+  if (pages.length === 0 || (context.client.era === "legacy" && takesUrls(context))) return undefined;
+  const named = Object.fromEntries(pages.map((page, index) => [`page${index + 1}`, page]));
+  return showPages(context, error, call, named, { outcome: "waiting" });
 }
 
-/** Key of a question in `inputRequests`, before its number. */
-const PAGE = "page";
+/** Asks the client to show the pages. One that cannot do that gets their addresses as text. */
+function showPages(
+  context: RequestContext,
+  error: ToolportError,
+  { identity, isApproved }: WaitingCall,
+  pages: Readonly<Record<string, Page>>,
+  facts: RequestFacts,
+): Handled {
+  if (!takesUrls(context)) {
+    const links = Object.values(pages).map(({ message, url }) => `${message}: ${url}`);
+    return inText(context, error, links.join("\n"), facts);
+  }
+  const inputRequests = Object.fromEntries(
+    Object.entries(pages).map(([key, params]) => [key, { method: "elicitation/create", params }]),
+  );
+  const round: NextRound = { kind: "login", server: error.server ?? "", isApproved };
+  return { json: askInResult(context, round, identity, { inputRequests }).json, facts };
+}
 
-function pagesOf(data: unknown) {
+interface Page extends Fields {
+  readonly message: string;
+  readonly url: string;
+}
+
+function pagesOf(data: unknown): Page[] {
   const given = isRecord(data) ? data["elicitations"] : undefined;
   return (Array.isArray(given) ? given : []).flatMap((page: unknown) => {
     const { message, url } = isRecord(page) ? page : {};
@@ -95,6 +98,5 @@ function inText(
   text: string,
   facts: RequestFacts,
 ): Handled {
-  const _meta = { [FAILURE_META_KEY]: failureData(error) };
-  return { json: resultText(client, { content: [{ type: "text", text }], isError: true, _meta }), facts };
+  return { json: resultText(client, toFailedResult(error, text)), facts };
 }

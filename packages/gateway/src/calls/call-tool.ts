@@ -28,29 +28,34 @@ import { resultText } from "../results.js";
 import { askForLogin, askForPages, type WaitingCall } from "./ask-for-login.js";
 import { createHooks, passedRequestMeta, progressOf } from "./client-hooks.js";
 import { withClientNames } from "./client-names.js";
-import { type AllowedCall, type DecidedCall, decideCall, decideFallback } from "./decide-call.js";
+import { type DecidedCall, decideCall, decideFallback, UNRULED } from "./decide-call.js";
 import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
 import { isApprovedRound, type OpenedRound, openRound, passQuestion, runOnce } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { beginTask, createTaskProgress } from "./task-progress.js";
 
-interface WantedCall {
+/** One call of a client. */
+interface ClientCall {
   readonly name: string;
   readonly args: Fields;
   readonly inputResponses: Fields | undefined;
   /** What a later round of the call must be about, too. */
   readonly identity: unknown;
+  readonly round: OpenedRound | undefined;
 }
 
 export function callTool(context: RequestContext): Promise<Handled> {
-  const wanted = readCall(context.request.params);
-  const { name, args, identity, inputResponses = {} } = wanted;
+  const { name, arguments: args = {}, inputResponses, requestState } = context.request.params;
+  if (typeof name !== "string" || name === "") throw invalidParams("The name of the tool is missing");
+  if (!isRecord(args)) throw invalidParams("The arguments of the tool are not an object");
+  if (inputResponses !== undefined && !isRecord(inputResponses))
+    throw invalidParams("inputResponses is not an object");
+  const identity = [name, args];
   return withFacts({ tool: name, args }, async () => {
     try {
-      const { requestState } = context.request.params;
       const round = requestState === undefined ? undefined : await openRound(context, identity);
-      if (round?.kind === "parked") return await answerParked(context, round, inputResponses);
-      return await resolveAndRun(context, wanted, round);
+      if (round?.kind === "parked") return await answerParked(context, round, inputResponses ?? {});
+      return await resolveAndRun(context, { name, args, inputResponses, identity, round });
     } catch (error) {
       return fail(context, error, { identity, isApproved: false });
     }
@@ -71,59 +76,38 @@ function fail(context: RequestContext, thrown: unknown, call: WaitingCall): Prom
   });
 }
 
-function readCall({ name, arguments: args = {}, inputResponses }: Fields): WantedCall {
-  if (typeof name !== "string" || name === "") throw invalidParams("The name of the tool is missing");
-  if (!isRecord(args)) throw invalidParams("The arguments of the tool are not an object");
-  if (inputResponses !== undefined && !isRecord(inputResponses))
-    throw invalidParams("inputResponses is not an object");
-  return { name, args, inputResponses, identity: [name, args] };
-}
-
-/** One call of a client. */
-interface CallPlan {
-  readonly wanted: WantedCall;
-  readonly round: OpenedRound | undefined;
-  /** The client has named the tool by a name that it was listed by. */
-  readonly isListed: boolean;
-}
-
-async function resolveAndRun(
-  context: RequestContext,
-  wanted: WantedCall,
-  round: OpenedRound | undefined,
-): Promise<Handled> {
+async function resolveAndRun(context: RequestContext, call: ClientCall): Promise<Handled> {
   if (nextHop(context.request.params) > MAX_HOPS)
-    throw new Fault({
-      code: INTERNAL_ERROR,
-      message: "The request has passed too many gateways; one of them is probably in its own list of servers",
-    });
+    throw new Fault(
+      INTERNAL_ERROR,
+      "The request has passed too many gateways; one of them is probably in its own list of servers",
+    );
   const { port } = context.user;
-  if (context.parts.code !== undefined) return callOfCode(context, context.parts.code, wanted);
-  const listed = port.catalog.entry(wanted.name);
-  const plan: CallPlan = { wanted, round, isListed: listed !== undefined };
-  if (listed !== undefined) return decideAndRun(context, listed, wanted.args, plan);
+  if (context.parts.code !== undefined) return callOfCode(context, context.parts.code, call);
+  const listed = port.catalog.entry(call.name);
+  if (listed !== undefined) return decideAndRun(context, listed, call.args, call, true);
   // A tool of the port itself: `call_tool` names another tool, which the policy decides about.
-  const target = port.own.targetOf(wanted.name, wanted.args);
+  const target = port.own.targetOf(call.name, call.args);
   if (target === undefined) {
-    const calling = callOwnTool(context, wanted.name, wanted.args);
+    const calling = callOwnTool(context, call.name, call.args);
     if (calling !== undefined) {
       const { result, facts } = await calling;
       return { json: resultText(context.client, resultFields(result)), facts };
     }
-    const waiting = signInServer(port, wanted.name);
+    const waiting = signInServer(port, call.name);
     if (waiting !== undefined) return signIn(context, waiting);
   }
-  const { name, args } = target ?? wanted;
+  const { name, args } = target ?? call;
   const entry = port.catalog.entry(name) ?? (await findForCall(context, name, context.exchange.signal));
-  return decideAndRun(context, entry, args, plan);
+  return decideAndRun(context, entry, args, call, false);
 }
 
 /** With code mode there are only its tools, and those that begin a login. */
-function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCall): Promise<Handled> {
-  const waiting = signInServer(context.user.port, wanted.name);
+function callOfCode(context: RequestContext, code: GatewayCode, call: ClientCall): Promise<Handled> {
+  const { name, args, identity, inputResponses } = call;
+  const waiting = signInServer(context.user.port, name);
   if (waiting !== undefined) return signIn(context, waiting);
-  if (!code.isOffered(wanted.name)) throw unknownTool(wanted.name);
-  const { name, args, identity, inputResponses } = wanted;
+  if (!code.isOffered(name)) throw unknownTool(name);
   return runParkable(context, {
     identity,
     inputResponses,
@@ -139,46 +123,45 @@ function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCa
   });
 }
 
+/** @param isListed the client has named the tool by a name that it was listed by */
 function decideAndRun(
   context: RequestContext,
   entry: ToolEntry,
   args: Fields,
-  plan: CallPlan,
+  call: ClientCall,
+  isListed: boolean,
 ): Promise<Handled> {
-  const { wanted, round, isListed } = plan;
   const { info, source } = entry;
   const { parts, client } = context;
+  const { round } = call;
   const facts = { server: info.server, tool: info.sourceName, args, definition: source.raw };
   return withFacts(facts, async () => {
-    if (!parts.offers(client.principal, info)) throw unknownTool(wanted.name);
+    if (!parts.offers(client.principal, info)) throw unknownTool(call.name);
     if (isListed) checkParamHeaders(context, entry, args);
-    const decided = parts.policy === undefined ? UNRULED : await decideCall(context, entry, args, plan);
+    const decided = parts.policy === undefined ? UNRULED : await decideCall(context, entry, args, call);
     if ("answer" in decided && decided.isDenied) return decided.answer;
-    if (round === undefined || !isApprovedRound(round)) return end(context, entry, plan, { facts, decided });
+    if (round === undefined || !isApprovedRound(round)) return end(context, entry, call, facts, decided);
     // A refusal uses the state up, too: the person has decided.
-    return runOnce(context, round, () => end(context, entry, plan, { facts, decided }));
+    return runOnce(context, round, () => end(context, entry, call, facts, decided));
   });
 }
-
-/** Without a policy. */
-const UNRULED: AllowedCall = { isExact: false, isApproved: false };
 
 /** Runs the call, if it may run. */
 function end(
   context: RequestContext,
   entry: ToolEntry,
-  { wanted, round }: CallPlan,
-  { facts, decided }: { readonly facts: RequestFacts & { args: Fields }; readonly decided: DecidedCall },
+  { identity, round, inputResponses: responses }: ClientCall,
+  facts: RequestFacts & { args: Fields },
+  decided: DecidedCall,
 ): Handled | Promise<Handled> {
   if ("answer" in decided) return decided.answer;
   const { client, request, user } = context;
-  const { identity } = wanted;
   const { isExact, isApproved } = decided;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
   const task =
     client.era === "legacy" && isRecord(request.params["task"]) ? request.params["task"] : undefined;
-  const inputResponses = isAnswer ? wanted.inputResponses : undefined;
+  const inputResponses = isAnswer ? responses : undefined;
   const progress = task && createTaskProgress(context);
   return runParkable(context, {
     identity,

@@ -52,11 +52,13 @@ function renameUris(result: Fields, rename: (uri: string) => string): Fields {
 }
 
 /** Whether a result contains URIs that may have to be renamed. */
-const hasUris = (result: Fields): boolean =>
-  LISTS.some((key) => {
+function hasUris(result: Fields): boolean {
+  for (const key of LISTS) {
     const list = result[key];
-    return Array.isArray(list) && list.some(isNamed);
-  });
+    if (Array.isArray(list) && list.some(isNamed)) return true;
+  }
+  return false;
+}
 
 function isNamed(item: unknown): boolean {
   if (!isRecord(item)) return false;

@@ -30,14 +30,11 @@ export type CallStep<Result> =
 /** One call whose questions are answered in later requests. */
 export class InterruptibleCall<Result> {
   readonly #questions: Question[] = [];
-  /** Answers that the client sent before it was asked. */
-  readonly #early: Fields;
   #end: CallStep<Result> | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(early: Fields = {}) {
-    this.#early = early;
-  }
+  /** @param early answers that the client sent before it was asked */
+  constructor(private readonly early: Fields = {}) {}
 
   /** Runs the call. Its questions go through {@link ask}. */
   start(run: () => Promise<Result>): void {
@@ -50,7 +47,7 @@ export class InterruptibleCall<Result> {
   /** Asks the client. Resolves with the answer of a later request. */
   ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<Fields> {
     const key = keyOf(params);
-    const early = key === undefined ? undefined : this.#early[key];
+    const early = key === undefined ? undefined : this.early[key];
     if (isRecord(early)) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -123,11 +120,8 @@ export interface ParkedCall<Open> {
 /** The parked calls of this replica, by their ids. Each is taken once. */
 export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
   readonly #parked = new Map<string, { parked: ParkedCall<Open>; timer: ReturnType<typeof setTimeout> }>();
-  readonly #questionTimeoutMs: number;
 
-  constructor(questionTimeoutMs: number) {
-    this.#questionTimeoutMs = questionTimeoutMs;
-  }
+  constructor(private readonly questionTimeoutMs: number) {}
 
   get size(): number {
     return this.#parked.size;
@@ -141,7 +135,7 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
     const timer = setTimeout(() => {
       this.take(id, parked.principal);
       parked.open.abandon(new Error("The client did not answer in time"));
-    }, this.#questionTimeoutMs);
+    }, this.questionTimeoutMs);
     this.#parked.set(id, { parked, timer: unrefTimer(timer) });
   }
 

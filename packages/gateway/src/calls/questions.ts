@@ -18,19 +18,16 @@ interface AnswerProgress {
 }
 
 export class Questions {
-  readonly #mailbox: Mailbox;
-  readonly #seal: Pick<Seal, "seal" | "openFresh">;
-  readonly #limitMs: number;
   #count = 0;
   /** Questions whose server wants to know the progress of the answer, by the token that the client got. */
   readonly #progress = new Map<string, AnswerProgress>();
 
   /** @param limitMs how long a client may take to answer */
-  constructor(mailbox: Mailbox, seal: Pick<Seal, "seal" | "openFresh">, limitMs: number) {
-    this.#mailbox = mailbox;
-    this.#seal = seal;
-    this.#limitMs = limitMs;
-  }
+  constructor(
+    private readonly mailbox: Mailbox,
+    private readonly seal: Pick<Seal, "seal" | "openFresh">,
+    private readonly limitMs: number,
+  ) {}
 
   /**
    * Sends a question with a new id, and waits for the answer. A client that takes too long has answered with an error. If the wait
@@ -45,7 +42,7 @@ export class Questions {
   ): Promise<ClientResponse> {
     this.#count += 1;
     // Sealed, so that an invented id costs no message to another replica.
-    const id = this.#seal.seal(PURPOSE, { r: this.#mailbox.replica, n: this.#count, p: principal });
+    const id = this.seal.seal(PURPOSE, { r: this.mailbox.replica, n: this.#count, p: principal });
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const end = () => {
@@ -66,11 +63,11 @@ export class Questions {
         resolve(body as ClientResponse);
         return true;
       };
-      const stop = this.#mailbox.receive(id, onAnswer, { principal });
+      const stop = this.mailbox.receive(id, onAnswer, { principal });
       const timer = setTimeout(() => {
         withdraw();
         resolve({ id, error: { code: INTERNAL_ERROR, message: "The client did not answer in time" } });
-      }, timerMs(this.#limitMs));
+      }, timerMs(this.limitMs));
       unrefTimer(timer);
       signal.addEventListener("abort", onAbort, { once: true });
       send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
@@ -103,9 +100,9 @@ export class Questions {
     // An answer to nothing is ignored, as every JSON-RPC peer does.
     if (replica === undefined) return;
     try {
-      await this.#mailbox.send(replica, String(response.id), response, { principal });
+      await this.mailbox.send(replica, String(response.id), response, { principal });
     } catch (error) {
-      if (replica === this.#mailbox.replica) return;
+      if (replica === this.mailbox.replica) return;
       if (StateError.isInstance(error)) throw storeAway();
       const failure = { code: "CLOSED", retryable: false, outcome: "unknown", cause: String(error) };
       const message = "The call that asked this question is gone, and its outcome is unknown";
@@ -115,7 +112,7 @@ export class Questions {
 
   /** The replica that asked this user; undefined for any other id. */
   async #replicaOf(id: string, principal: string | undefined): Promise<string | undefined> {
-    const opened = await this.#seal.openFresh(PURPOSE, id);
+    const opened = await this.seal.openFresh(PURPOSE, id);
     return isRecord(opened) && opened["p"] === principal ? (opened["r"] as string) : undefined;
   }
 }

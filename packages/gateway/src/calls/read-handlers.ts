@@ -137,12 +137,8 @@ const TASKS = "io.modelcontextprotocol/tasks";
 function requireTasks({ era, capabilities }: RequestContext["client"]): void {
   const { extensions } = capabilities;
   if (era === "legacy" || (isRecord(extensions) && extensions[TASKS] !== undefined)) return;
-  throw new Fault({
-    code: MISSING_CAPABILITY,
-    message: `Missing required client capability: ${TASKS}`,
-    data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
-    status: 400,
-  });
+  const data = { requiredCapabilities: { extensions: { [TASKS]: {} } } };
+  throw new Fault(MISSING_CAPABILITY, `Missing required client capability: ${TASKS}`, { data, status: 400 });
 }
 
 /**
@@ -191,7 +187,10 @@ function request(context: RequestContext, wanted: ServerRequest): Promise<Handle
   const { server, params, uri, prompt, identity, task } = wanted;
   const facts = { server, tool: uri ?? prompt ?? task?.tool };
   return withFacts(facts, async () => {
-    await checkPolicy(context, wanted);
+    if (uri !== undefined || prompt !== undefined) {
+      const args = isRecord(params["arguments"]) ? params["arguments"] : undefined;
+      await checkRead(context, { method, server, uri, prompt, args });
+    }
     if (nextHop(given) > MAX_HOPS) throw invalidParams("The request has passed too many gateways");
     const inputResponses = isRecord(given["inputResponses"]) ? given["inputResponses"] : undefined;
     const round = await openRound(context, identity);
@@ -245,12 +244,4 @@ function stricterCache({ request, parts }: RequestContext): Partial<CachePolicy>
   const { inputResponses, requestState } = request.params;
   if (inputResponses !== undefined || requestState !== undefined) return NOT_CACHED;
   return parts.isSameForAll ? {} : { cacheScope: "private" };
-}
-
-/** Throws if the policy does not allow the request. */
-async function checkPolicy(context: RequestContext, wanted: ServerRequest): Promise<void> {
-  const { server, uri, prompt, params } = wanted;
-  if (uri === undefined && prompt === undefined) return;
-  const args = isRecord(params["arguments"]) ? params["arguments"] : undefined;
-  await checkRead(context, { method: context.request.method, server, uri, prompt, args });
 }

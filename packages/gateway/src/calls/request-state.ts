@@ -15,7 +15,16 @@ import {
   withLease,
 } from "@toolport/stores";
 import type { AuditOutcome } from "../audit/open-audit.js";
-import { badState, Fault, type FaultInit, internalFault, SOON, storeAway, toFault } from "../faults.js";
+import {
+  badState,
+  type Fault,
+  internalFault,
+  restoreFault,
+  type SavedFault,
+  SOON,
+  saveFault,
+  storeAway,
+} from "../faults.js";
 import type { ClientRequest, GatewayClient } from "../message.js";
 import {
   type CallOutcome,
@@ -53,19 +62,16 @@ export type OpenedRound = NextRound & {
 
 const PURPOSE = "state";
 
-/** What a question to the client is about. */
-interface AskedRequest {
-  /** What the request is about, e.g. the name and the arguments of a tool. */
-  readonly identity: unknown;
-  /** Of the result that asks. */
-  readonly fields: Fields;
-}
-
-/** The result that asks the client something. Its next request continues with this round. */
+/**
+ * The result that asks the client something. Its next request continues with this round.
+ *
+ * @param identity what the request is about, e.g. the name and the arguments of a tool
+ */
 export function askInResult(
   { parts, client, request }: RequestContext,
   round: NextRound,
-  { identity, fields }: AskedRequest,
+  identity: unknown,
+  fields: Fields,
 ): Handled {
   const requestState = parts.seal.seal(PURPOSE, {
     n: round,
@@ -87,7 +93,7 @@ export function passQuestion(
 ): Handled {
   const { requestState } = fields;
   const state = typeof requestState === "string" ? requestState : undefined;
-  return askInResult(context, { kind: "server", server, state, isApproved }, { identity, fields });
+  return askInResult(context, { kind: "server", server, state, isApproved }, identity, fields);
 }
 
 /**
@@ -139,7 +145,7 @@ interface CallEnd {
   readonly outcome: AuditOutcome;
   /** The JSON of the result. */
   readonly text?: string | undefined;
-  readonly fault?: FaultInit | undefined;
+  readonly fault?: SavedFault | undefined;
 }
 
 const PREFIX = "serve/used/";
@@ -178,8 +184,7 @@ export async function runOnce(
     return handled;
   } catch (error) {
     const { reason, facts } = failureOf(error);
-    const { code, message, data, status } = toFault(reason, client.era);
-    const fault = { code, message, data, status };
+    const fault = saveFault(reason, client.era);
     const { outcome = "error" } = facts;
     end = mayKeep(JSON.stringify(fault)) ? { outcome, fault } : { outcome };
     throw error;
@@ -222,7 +227,7 @@ async function repeat(
       continue;
     }
     const facts = { outcome: end.outcome, code: "REPEATED" };
-    if (end.fault !== undefined) throw new FailedRequest(new Fault(end.fault), facts);
+    if (end.fault !== undefined) throw new FailedRequest(restoreFault(end.fault), facts);
     if (end.text === undefined) throw new FailedRequest(badState(), facts);
     return { json: end.text, facts };
   }

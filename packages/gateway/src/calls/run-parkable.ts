@@ -3,7 +3,15 @@
  * later request of the client brings the answer, on this replica or another one.
  */
 import { type Fields, isRecord, StateError } from "@toolport/base";
-import { badState, Fault, internalFault, storeAway, toFault } from "../faults.js";
+import {
+  badState,
+  type Fault,
+  internalFault,
+  restoreFault,
+  type SavedFault,
+  saveFault,
+  storeAway,
+} from "../faults.js";
 import type { AskClient } from "../message.js";
 import { MessageError } from "../replicas/mailbox.js";
 import {
@@ -84,10 +92,8 @@ function park(
     { method, params: shownParams(params) },
   ]);
   const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
-  return askInResult(context, round, {
-    identity: open.parkable.identity,
-    fields: { inputRequests: Object.fromEntries(inputRequests) },
-  });
+  const fields = { inputRequests: Object.fromEntries(inputRequests) };
+  return askInResult(context, round, open.parkable.identity, fields);
 }
 
 /** What the replica that got the answer sends to the one that has the call. */
@@ -101,7 +107,7 @@ interface ParkedAnswer {
 type ParkedReply = {
   /** For the audit log of the replica that has the request. */
   readonly facts?: RequestFacts | undefined;
-} & ({ readonly text: string } | { readonly fault: Pick<Fault, "code" | "message" | "data" | "status"> });
+} & ({ readonly text: string } | { readonly fault: SavedFault });
 
 /** Brings answers to a parked request, here or on another replica. */
 export async function answerParked(
@@ -123,7 +129,7 @@ export async function answerParked(
     throw error instanceof MessageError && error.code === "UNKNOWN_MESSAGE" ? badState() : lost(error);
   }
   const { facts = {} } = reply;
-  if ("fault" in reply) throw new FailedRequest(new Fault(reply.fault), facts);
+  if ("fault" in reply) throw new FailedRequest(restoreFault(reply.fault), facts);
   return { json: reply.text, facts };
 }
 
@@ -148,8 +154,7 @@ async function answerForOther(
     return { text: toText(json), facts };
   } catch (error) {
     const { reason, facts } = failureOf(error);
-    const { code, message, data, status } = toFault(reason, context.client.era);
-    return { fault: { code, message, data, status }, facts };
+    return { fault: saveFault(reason, context.client.era), facts };
   } finally {
     letGo();
   }

@@ -3,7 +3,7 @@
  * only those that are known here are shown.
  */
 
-import { hashText, isRecord, mapConcurrently, withDeadline } from "@toolport/base";
+import { getOrMake, hashText, isRecord, mapConcurrently, withDeadline } from "@toolport/base";
 import { type Store, userPrefix } from "@toolport/stores";
 import type { GatewayUser } from "../users.js";
 
@@ -40,21 +40,18 @@ const SAVE_MS = 2_000;
 const READS_AT_ONCE = 8;
 
 export class UserTasks {
-  readonly #store: Store;
-  readonly #report: (error: unknown) => void;
   /** By server and task. Forgotten with the user. */
   readonly #known = new WeakMap<GatewayUser, Map<string, KnownTask>>();
   #lastMs = 0;
 
-  constructor(store: Store, report: (error: unknown) => void) {
-    this.#store = store;
-    this.#report = report;
-  }
+  constructor(
+    private readonly store: Store,
+    private readonly report: (error: unknown) => void,
+  ) {}
 
   /** A call was answered with a task. @param stop ends its progress */
   add(user: GatewayUser, task: UserTask, stop?: () => void): void {
-    const tasks = this.#known.get(user) ?? new Map<string, KnownTask>();
-    this.#known.set(user, tasks);
+    const tasks = getOrMake(this.#known, user, () => new Map<string, KnownTask>());
     // A server may give two tasks the same id, by mistake or on purpose.
     tasks.get(keyOf(task))?.stop?.();
     tasks.delete(keyOf(task));
@@ -77,7 +74,7 @@ export class UserTasks {
       await withDeadline(saving, { timeoutMs: SAVE_MS, onTimeout: () => new Error("The store is slow") });
     } catch (error) {
       saving.catch(() => {});
-      this.#report(error);
+      this.report(error);
     }
   }
 
@@ -100,9 +97,9 @@ export class UserTasks {
 
   /** The latest tasks that the user has begun at legacy servers on any replica, oldest first. */
   async list(user: GatewayUser): Promise<readonly UserTask[]> {
-    const keys = (await this.#store.list(prefixOf(user))).slice(-MAX_TASKS);
+    const keys = (await this.store.list(prefixOf(user))).slice(-MAX_TASKS);
     const tasks = await mapConcurrently(keys, READS_AT_ONCE, async (key) => {
-      const record = await this.#store.get(key);
+      const record = await this.store.get(key);
       // A record that was written without the store's key could name a task of another user.
       return record?.sealed === true && isTask(record.value) ? [record.value] : [];
     });
@@ -111,9 +108,9 @@ export class UserTasks {
 
   /** The server does not know the task any more. */
   async forget(user: GatewayUser, target: TaskTarget): Promise<void> {
-    const keys = await this.#store.list(prefixOf(user));
+    const keys = await this.store.list(prefixOf(user));
     const ofTask = keys.filter((key) => key.endsWith(suffixOf(target)));
-    await Promise.all(ofTask.map((key) => this.#store.delete(key)));
+    await Promise.all(ofTask.map((key) => this.store.delete(key)));
   }
 
   /** One record for each task: replicas write at the same time. */
@@ -124,9 +121,9 @@ export class UserTasks {
     const key = `${prefix}${String(this.#lastMs).padStart(15, "0")}${suffixOf(task)}`;
     const ttlMs = typeof ttl === "number" && ttl >= 0 ? Math.min(ttl + GRACE_MS, MAX_AGE_MS) : MAX_AGE_MS;
     const { server, tool, taskId, id } = task;
-    await this.#store.put(key, { server, tool, taskId, id }, { ttlMs, secret: true });
-    const oldest = (await this.#store.list(prefix)).slice(0, -MAX_TASKS);
-    await Promise.all(oldest.map((each) => this.#store.delete(each)));
+    await this.store.put(key, { server, tool, taskId, id }, { ttlMs, secret: true });
+    const oldest = (await this.store.list(prefix)).slice(0, -MAX_TASKS);
+    await Promise.all(oldest.map((each) => this.store.delete(each)));
   }
 }
 

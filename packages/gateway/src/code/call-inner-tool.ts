@@ -123,10 +123,11 @@ async function runDecided(
 ): Promise<ToolResult> {
   const { user, request, exchange } = context;
   const { port } = user;
-  const { name, arguments: args } = request.params as { name: string; arguments: Fields };
+  const { arguments: args } = request.params as { arguments: Fields };
   const { server, sourceName: tool } = entry.info;
-  const wanted = { name, args, inputResponses: undefined };
-  const decided = await decideCall(context, entry, args, { round: undefined, wanted });
+  // A client that is asked on the stream answers there: no round follows.
+  const approval = { round: undefined, inputResponses: undefined, identity: undefined };
+  const decided = await decideCall(context, entry, args, approval);
   if ("answer" in decided)
     throw new FailedRequest(refusal(textIn(decided.answer), server), decided.answer.facts ?? {});
   const denied = new AbortController();
@@ -172,15 +173,13 @@ const textIn = ({ json }: Handled): string =>
 const MAX_WAIT_MS = 10_000;
 
 export class ProgramLimits {
-  readonly #users: GatewayUsers;
-  readonly #user: GatewayUser;
   /** The request `execute` has a place among the requests of the user. One call uses it, so that a program can always go on. */
   #isOwnPlaceUsed = false;
 
-  constructor(users: GatewayUsers, user: GatewayUser) {
-    this.#users = users;
-    this.#user = user;
-  }
+  constructor(
+    private readonly users: GatewayUsers,
+    private readonly user: GatewayUser,
+  ) {}
 
   /**
    * Waits until the user may make one more request. A program is slowed down where a client gets 429, because its earlier calls
@@ -191,25 +190,25 @@ export class ProgramLimits {
    */
   async enter(args: Fields, signal: AbortSignal): Promise<() => void> {
     await this.#waitForRate(signal);
-    await this.#users.turn(this.#user, JSON.stringify(args).length, signal);
+    await this.users.turn(this.user, JSON.stringify(args).length, signal);
     for (;;) {
       if (!this.#isOwnPlaceUsed) {
         this.#isOwnPlaceUsed = true;
         return () => {
           this.#isOwnPlaceUsed = false;
-          this.#users.wake(this.#user);
+          this.users.wake(this.user);
         };
       }
-      const leave = this.#users.tryPlace(this.#user);
+      const leave = this.users.tryPlace(this.user);
       if (leave !== undefined) return leave;
-      await this.#users.freed(this.#user, signal);
+      await this.users.freed(this.user, signal);
     }
   }
 
   async #waitForRate(signal: AbortSignal): Promise<void> {
     const end = performance.now() + MAX_WAIT_MS;
     for (;;) {
-      const waitMs = this.#users.takeRate(this.#user);
+      const waitMs = this.users.takeRate(this.user);
       if (waitMs === 0) return;
       if (performance.now() + waitMs > end)
         throw new ToolCallError({

@@ -26,17 +26,17 @@ const MAX_KEY_CHARS = 256;
 export const openKey = (session: string, id: RequestId): string => `${session}/${JSON.stringify(id)}`;
 
 export class ClientNotices {
-  readonly #parts: GatewayParts;
-  readonly #cancel: (key: string) => boolean;
-  readonly #stop: () => void;
+  /** Stops following the notes. */
+  readonly close: () => void;
   /** The streams for news, by session: servers that ask for the new roots are answered on them. */
   readonly #streams = new Map<string, EventStream>();
 
   /** @param cancel cancels a request of this replica by its `openKey`; false if there is none */
-  constructor(parts: GatewayParts, cancel: (key: string) => boolean) {
-    this.#parts = parts;
-    this.#cancel = cancel;
-    this.#stop = parts.notes.onChange((key, note) => {
+  constructor(
+    private readonly parts: GatewayParts,
+    private readonly cancel: (key: string) => boolean,
+  ) {
+    this.close = parts.notes.onChange((key, note) => {
       if (key.startsWith(CANCELLED)) cancel(key.slice(CANCELLED.length));
       else if (key.startsWith(ROOTS) && isRecord(note?.value))
         this.#rootsChanged(key.slice(ROOTS.length), note.value);
@@ -49,7 +49,7 @@ export class ClientNotices {
     session: OpenedSession,
     user: ClientUser,
   ): Promise<void> {
-    const { notes, questions } = this.#parts;
+    const { notes, questions } = this.parts;
     if (method === "notifications/roots/list_changed") {
       if (!reportsRoots(session.capabilities) || !this.#mayNote(user)) return;
       const value = { p: user.principal, k: session.capabilityKey };
@@ -61,7 +61,7 @@ export class ClientNotices {
     if (typeof requestId !== "string" && typeof requestId !== "number")
       throw invalidParams("The id of the request is missing");
     const key = openKey(session.key, requestId);
-    if (this.#cancel(key) || key.length > MAX_KEY_CHARS || !this.#mayNote(user)) return;
+    if (this.cancel(key) || key.length > MAX_KEY_CHARS || !this.#mayNote(user)) return;
     await notes.set(`${CANCELLED}${key}`, true, NOTE_MS);
   }
 
@@ -73,16 +73,12 @@ export class ClientNotices {
     });
   }
 
-  close(): void {
-    this.#stop();
-  }
-
   #mayNote({ principal }: ClientUser): boolean {
-    return this.#parts.users.mayWrite(principal, "note");
+    return this.parts.users.mayWrite(principal, "note");
   }
 
   #rootsChanged(session: string, { p, k: capabilityKey }: Fields): void {
-    const { users, questions, report } = this.#parts;
+    const { users, questions, report } = this.parts;
     const principal = p as string | undefined;
     const stream = this.#streams.get(session);
     const answer: AskClient | undefined =

@@ -44,7 +44,7 @@ export class EventStream implements OpenStream, Slotted {
     this.finish = settle;
     this.#sink.onDrain(() => this.#drained());
     reply.onGone(() => this.#over());
-    heartbeats.add(this);
+    keepAlive(this);
   }
 
   get isOpen(): boolean {
@@ -140,34 +140,29 @@ export class EventStream implements OpenStream, Slotted {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#queue.length = 0;
-    heartbeats.delete(this);
+    forget(this);
     clearTimeout(this.#expiry);
     this.finish();
   }
 }
 
+const openStreams = new SlotList<EventStream>();
+let heartbeat: ReturnType<typeof setInterval> | undefined;
+
 /** One timer for all streams: ten thousand timers would cost more than their streams. */
-class Heartbeats {
-  readonly #streams = new SlotList<EventStream>();
-  #timer: ReturnType<typeof setInterval> | undefined;
-
-  add(stream: EventStream): void {
-    this.#streams.add(stream);
-    if (this.#timer !== undefined) return;
-    this.#timer = unrefTimer(setInterval(() => this.#keepAlive(), HEARTBEAT_MS));
-  }
-
-  delete(stream: EventStream): void {
-    this.#streams.delete(stream);
-    if (this.#streams.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #keepAlive(): void {
-    const now = performance.now();
-    for (const stream of this.#streams.toArray()) stream.keepAlive(now);
-  }
+function keepAlive(stream: EventStream): void {
+  openStreams.add(stream);
+  heartbeat ??= unrefTimer(
+    setInterval(() => {
+      const now = performance.now();
+      for (const each of openStreams.toArray()) each.keepAlive(now);
+    }, HEARTBEAT_MS),
+  );
 }
 
-const heartbeats = new Heartbeats();
+function forget(stream: EventStream): void {
+  openStreams.delete(stream);
+  if (openStreams.size > 0) return;
+  clearInterval(heartbeat);
+  heartbeat = undefined;
+}

@@ -61,8 +61,6 @@ interface Arrived {
 const UNREAD = "unread";
 
 export class HttpEndpoint {
-  readonly #parts: GatewayParts;
-  readonly #settings: HttpSettings;
   /** Streams without an end of their own. */
   readonly #streams = new Set<EventStream>();
   readonly #shared: SharedByExchanges;
@@ -73,9 +71,10 @@ export class HttpEndpoint {
   readonly #clock = new DeadlineClock();
   #isClosing = false;
 
-  constructor(parts: GatewayParts, settings: HttpSettings) {
-    this.#parts = parts;
-    this.#settings = settings;
+  constructor(
+    private readonly parts: GatewayParts,
+    private readonly settings: HttpSettings,
+  ) {
     this.#shared = { parts, streams: this.#streams, clock: this.#clock };
     this.#notices = new ClientNotices(parts, (key) => this.#cancel(key));
   }
@@ -83,9 +82,9 @@ export class HttpEndpoint {
   /** Serves one request. Never rejects. */
   async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
     const isOfPage = request.header("origin") !== undefined;
-    const cors = isOfPage ? corsHeaders(request, this.#settings.rules) : {};
+    const cors = isOfPage ? corsHeaders(request, this.settings.rules) : {};
     try {
-      const refusal = refusalOf(request, this.#settings.rules);
+      const refusal = refusalOf(request, this.settings.rules);
       if (refusal !== undefined) return refuse(reply, 403, refusal);
       if (request.method === "OPTIONS") {
         const wanted = request.header("access-control-request-headers");
@@ -93,12 +92,12 @@ export class HttpEndpoint {
         return reply.send(204, { ...cors, ...PREFLIGHT_HEADERS, ...allowed });
       }
       const credentials = { get: (name: string) => request.header(name) };
-      const user = await this.#settings.authenticate(credentials, () => request.toRequest());
+      const user = await this.settings.authenticate(credentials, () => request.toRequest());
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
       if (this.#isClosing) return refuseClosing(reply);
       return await this.#serveUser(request, reply, { user, cors });
     } catch (error) {
-      if (!(error instanceof Fault)) this.#parts.report(error);
+      if (!(error instanceof Fault)) this.parts.report(error);
       sendFault(reply, httpFault(error), { id: null, headers: cors });
     }
   }
@@ -118,10 +117,10 @@ export class HttpEndpoint {
     reply: HttpReply,
     { user, cors }: Omit<Arrived, "arrival">,
   ): Promise<void> {
-    const { users, sessions } = this.#parts;
+    const { users, sessions } = this.parts;
     const { method } = request;
     const session = request.header("mcp-session-id");
-    const isOfSession = this.#settings.legacy && session !== undefined;
+    const isOfSession = this.settings.legacy && session !== undefined;
     let arrival: Arrival;
     try {
       arrival = users.arrive(
@@ -154,7 +153,7 @@ export class HttpEndpoint {
   ): Promise<void> {
     const gone = new AbortController();
     reply.onGone(() => gone.abort());
-    return recordUnserved(this.#parts, user, requests, { error, signal: gone.signal });
+    return recordUnserved(this.parts, user, requests, { error, signal: gone.signal });
   }
 
   async #post(request: HttpRequest, reply: HttpReply, arrived: Arrived): Promise<void> {
@@ -163,15 +162,15 @@ export class HttpEndpoint {
     if (type !== "application/json" && !/^application\/json(;|$)/i.test(type.trim()))
       return refuse(reply, 415, "The content type must be application/json", cors);
     const { takeBytes } = arrival;
-    const text = await request.body({ ...this.#settings.body, takeBytes });
-    await this.#parts.users.turn(arrival.user, weigh(text));
+    const text = await request.body({ ...this.settings.body, takeBytes });
+    await this.parts.users.turn(arrival.user, weigh(text));
     const { messages, isBatch } = readMessages(text);
     const [first] = messages;
     if (!isBatch && first?.kind === "request")
       return await this.#request(request, reply, { message: first.request, ...arrived });
     if (isBatch && messages.some(({ kind }) => kind === "request"))
       return await this.#batch(request, reply, { messages, ...arrived });
-    this.#parts.users.charge(arrival, messages.length - 1);
+    this.parts.users.charge(arrival, messages.length - 1);
     const session = this.#sessionOf(request, user);
     for (const message of messages) await this.#take(message, session, user);
     reply.send(202, cors);
@@ -197,7 +196,7 @@ export class HttpEndpoint {
       const served = await this.#serve(client, exchange, message, arrival);
       const isSession = message.method === "initialize" && client.era === "legacy" && !served.isError;
       const session = isSession && {
-        "mcp-session-id": this.#parts.sessions.create(client.principal, client),
+        "mcp-session-id": this.parts.sessions.create(client.principal, client),
       };
       exchange.finish(served.json, served.status, { ...served.headers, ...session });
     } finally {
@@ -209,7 +208,7 @@ export class HttpEndpoint {
   #end(reply: HttpReply, { principal }: GatewayClient): void {
     const sending = reply.untilSent(STALLED_MS);
     if (sending === undefined) return this.#requests.end();
-    const letGo = this.#parts.users.occupy(principal);
+    const letGo = this.parts.users.occupy(principal);
     void sending.then(() => {
       letGo();
       this.#requests.end();
@@ -222,7 +221,7 @@ export class HttpEndpoint {
     { messages, user, arrival, cors }: Arrived & { messages: readonly ClientMessage[] },
   ): Promise<void> {
     const requests = messages.flatMap((message) => (message.kind === "request" ? [message.request] : []));
-    const { users } = this.#parts;
+    const { users } = this.parts;
     let client: GatewayClient;
     // Whatever is wrong with a batch is found before its requests run.
     try {
@@ -264,7 +263,7 @@ export class HttpEndpoint {
     const open: OpenRequest = { session, id: message.id, exchange, slot: -1 };
     if (session !== undefined) this.#open.add(open);
     try {
-      return await serveRequest(this.#parts, client, exchange, message, arrived);
+      return await serveRequest(this.parts, client, exchange, message, arrived);
     } finally {
       if (session !== undefined) this.#open.delete(open);
     }
@@ -277,7 +276,7 @@ export class HttpEndpoint {
       checkStandardHeaders(request, message);
       return client;
     }
-    if (!this.#settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
+    if (!this.settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
     if (message.method === "initialize") {
       return legacyClient(user, readHandshake(message.params));
     }
@@ -287,9 +286,7 @@ export class HttpEndpoint {
   #legacyClient(request: HttpRequest, user: ClientUser, session: OpenedSession | undefined): GatewayClient {
     const header = request.header("mcp-protocol-version")?.trim();
     if (header !== undefined && !isLegacyVersion(header))
-      throw new Fault({
-        code: INVALID_REQUEST,
-        message: `Unsupported protocol version: ${header.slice(0, 50)}`,
+      throw new Fault(INVALID_REQUEST, `Unsupported protocol version: ${header.slice(0, 50)}`, {
         status: 400,
       });
     if (session !== undefined) return this.#clientOfSession(user, session);
@@ -299,7 +296,7 @@ export class HttpEndpoint {
 
   /** As the session is now. */
   #clientOfSession(user: ClientUser, session: OpenedSession): GatewayClient {
-    const { logLevel } = this.#parts.sessions.stateOf(session.key);
+    const { logLevel } = this.parts.sessions.stateOf(session.key);
     const { key, version, capabilities, capabilityKey } = session;
     return legacyClient(user, { version, capabilities, capabilityKey, session: key, logLevel });
   }
@@ -308,14 +305,14 @@ export class HttpEndpoint {
   #sessionOf(request: HttpRequest, { principal }: ClientUser): OpenedSession | undefined {
     const id = request.header("mcp-session-id");
     if (id === undefined) return undefined;
-    const session = this.#parts.sessions.open(id, principal);
+    const session = this.parts.sessions.open(id, principal);
     if (session !== undefined) return session;
-    throw new Fault({ code: -32001, message: "Session not found", status: 404 });
+    throw new Fault(-32001, "Session not found", { status: 404 });
   }
 
   /** A notification or a response of a client. Ignores a request. */
   async #take(message: ClientMessage, session: OpenedSession | undefined, user: ClientUser): Promise<void> {
-    if (message.kind === "response") return this.#parts.questions.answer(message.response, user.principal);
+    if (message.kind === "response") return this.parts.questions.answer(message.response, user.principal);
     if (message.kind !== "notification" || session === undefined) return;
     await this.#notices.take(message.notification, session, user);
   }
@@ -328,17 +325,17 @@ export class HttpEndpoint {
 
   /** The stream of a legacy client for news. Ends with the session, with the credential of the user, and with the client. */
   #get(request: HttpRequest, reply: HttpReply, { user, arrival, cors }: Arrived): void {
-    const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
+    const session = this.settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined || !acceptsStream(request))
       return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
-    const { users, sessions } = this.#parts;
+    const { users, sessions } = this.parts;
     const { key } = session;
-    const lost = lostResponse(this.#parts, key, request.header("last-event-id"));
+    const lost = lostResponse(this.parts, key, request.header("last-event-id"));
     const letGo = users.openStream(arrival.user);
     const stream = new EventStream(reply, cors, ": open\n\n");
     if (lost === undefined) stream.flush();
     else stream.send(lost);
-    const stopFeed = openLegacyFeed(this.#parts, arrival.user, {
+    const stopFeed = openLegacyFeed(this.parts, arrival.user, {
       client: () => this.#clientOfSession(user, session),
       send: (text) => stream.send(text),
       usesReplicas: true,
@@ -359,9 +356,9 @@ export class HttpEndpoint {
   }
 
   async #delete(request: HttpRequest, reply: HttpReply, { user, cors }: Arrived): Promise<void> {
-    const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
+    const session = this.settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined) return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
-    await this.#parts.sessions.end(session);
+    await this.parts.sessions.end(session);
     // Replicas learn of it through the store. The client may send its next request to any of them.
     await pause(SPREAD_MS);
     reply.send(200, cors);
@@ -372,8 +369,7 @@ const refuseClosing = (reply: HttpReply): void => refuse(reply, 503, "The gatewa
 
 function httpFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
-  if (!StateError.isInstance(error))
-    return new Fault({ code: INTERNAL_ERROR, message: "Internal error", status: 500 });
+  if (!StateError.isInstance(error)) return new Fault(INTERNAL_ERROR, "Internal error", { status: 500 });
   return internalFault(
     "The store of the gateway cannot be reached. Send the request again",
     { code: error.code, retryable: true, outcome: "unknown" },

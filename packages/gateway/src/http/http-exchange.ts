@@ -1,16 +1,14 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 
-import type { Fields } from "@toolport/base";
 import type { DeadlineClock } from "@toolport/core/internal";
 import { internalFault } from "../faults.js";
-import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
+import type { Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";
 import type { GatewayParts } from "../request-context.js";
 import { errorText, type Json, toText } from "../results.js";
 import { EventStream } from "./event-stream.js";
-import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { type Headers, type HttpReply, type HttpRequest, JSON_HEADERS } from "./http-request.js";
 
-const JSON_HEADERS = { "content-type": "application/json" } as const;
 /** A call that takes longer gets a stream, so that proxies see that it is alive. */
 const LONG_MS = 15_000;
 /** The same for clients that can resume a stream: they learn early how. */
@@ -45,17 +43,16 @@ export class HttpExchange implements Exchange {
   readonly isBackground = true;
   readonly #abort = new AbortController();
   readonly signal: AbortSignal = this.#abort.signal;
-  readonly #shared: SharedByExchanges;
-  readonly #init: HttpExchangeInit;
   readonly #acceptsStream: boolean;
   readonly #isPrimed: boolean;
   readonly #longAt: number;
   #stream: EventStream | undefined;
 
-  constructor(shared: SharedByExchanges, init: HttpExchangeInit) {
+  constructor(
+    private readonly shared: SharedByExchanges,
+    private readonly init: HttpExchangeInit,
+  ) {
     const { client, id, reply, request } = init;
-    this.#shared = shared;
-    this.#init = init;
     this.#acceptsStream = acceptsStream(request);
     const { era, session, version } = client;
     this.#isPrimed =
@@ -66,13 +63,18 @@ export class HttpExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#init.request.header(name);
+    return this.init.request.header(name);
   }
 
   get ask(): Exchange["ask"] {
-    const { client } = this.#init;
+    const { client } = this.init;
     const canAsk = this.#acceptsStream && client.era === "legacy" && client.session !== undefined;
-    return canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
+    if (!canAsk) return undefined;
+    return (method, params, signal) => {
+      const stream = this.#open();
+      const question = { method, params, send: (text: string) => stream.send(text) };
+      return this.shared.parts.questions.ask(client.principal, question, signal);
+    };
   }
 
   get hold(): Exchange["hold"] {
@@ -103,18 +105,18 @@ export class HttpExchange implements Exchange {
 
   /** Ends the exchange with one response. */
   finish(json: Json, status: number, headers?: Headers): void {
-    this.#shared.clock.delete(this);
+    this.shared.clock.delete(this);
     if (this.#stream === undefined)
-      return this.#init.reply.send(status, { ...this.#init.headers, ...JSON_HEADERS, ...headers }, json);
+      return this.init.reply.send(status, { ...this.init.headers, ...JSON_HEADERS, ...headers }, json);
     this.#stream.sendResult(toText(json));
     this.#stream.end();
-    this.#shared.streams.delete(this.#stream);
+    this.shared.streams.delete(this.#stream);
   }
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const { reply, headers, client, id } = this.#init;
-      const { parts, clock } = this.#shared;
+      const { reply, headers, client, id } = this.init;
+      const { parts, clock } = this.shared;
       clock.delete(this);
       const first = this.#isPrimed ? primingEvent(parts, client.session!, id!) : "";
       this.#stream = new EventStream(reply, headers, first);
@@ -125,19 +127,10 @@ export class HttpExchange implements Exchange {
   #hold(): OpenStream {
     const stream = this.#open();
     stream.flush();
-    stream.endWithCredential(this.#init.client.expiresAt);
-    this.#shared.streams.add(stream);
-    void stream.closed.then(() => this.#shared.streams.delete(stream));
+    stream.endWithCredential(this.init.client.expiresAt);
+    this.shared.streams.add(stream);
+    void stream.closed.then(() => this.shared.streams.delete(stream));
     return stream;
-  }
-
-  #ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<ClientResponse> {
-    const stream = this.#open();
-    return this.#shared.parts.questions.ask(
-      this.#init.client.principal,
-      { method, params, send: (text) => stream.send(text) },
-      signal,
-    );
   }
 }
 

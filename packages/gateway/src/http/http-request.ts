@@ -56,7 +56,7 @@ export interface EventSink {
   destroy(): void;
 }
 
-const JSON_HEADERS = { "content-type": "application/json" } as const;
+export const JSON_HEADERS = { "content-type": "application/json" } as const;
 
 /** A request that could not be served at all has another status than 200. */
 export function sendFault(
@@ -73,23 +73,14 @@ export function refuse(reply: HttpReply, status: number, message: string, header
 }
 
 export const bodyTooSlow = (timeoutMs: number): Fault =>
-  new Fault({
-    code: INVALID_REQUEST,
-    message: `The body did not arrive within ${timeoutMs} ms`,
-    status: 408,
-  });
+  new Fault(INVALID_REQUEST, `The body did not arrive within ${timeoutMs} ms`, { status: 408 });
 
 export const bodyTooLarge = (maxBytes: number, headers?: Headers): Fault =>
-  new Fault({
-    code: INVALID_REQUEST,
-    message: `The body is larger than ${maxBytes} bytes`,
-    status: 413,
-    headers,
-  });
+  new Fault(INVALID_REQUEST, `The body is larger than ${maxBytes} bytes`, { status: 413, headers });
 
 export interface GuardRules {
-  /** Host names without port; undefined: any. */
-  readonly allowedHosts: ReadonlySet<string> | undefined;
+  /** Host names without port. */
+  readonly allowedHosts: ReadonlySet<string>;
   readonly allowedOrigins: ReadonlySet<string>;
 }
 
@@ -102,7 +93,7 @@ export function refusalOf(
 ): string | undefined {
   const host = request.header("host");
   const name = host?.toLowerCase() ?? "";
-  if (allowedHosts !== undefined && !allowedHosts.has(name) && !allowedHosts.has(name.replace(/:\d+$/, "")))
+  if (!allowedHosts.has(name) && !allowedHosts.has(name.replace(/:\d+$/, "")))
     return "This host name is not allowed";
   const origin = request.header("origin");
   if (origin === undefined) {

@@ -15,29 +15,28 @@ import {
 
 export class NodeRequest implements HttpRequest {
   readonly method: string;
-  readonly target: string;
-  readonly #message: IncomingMessage;
 
-  constructor(message: IncomingMessage, target = message.url ?? "/") {
-    this.#message = message;
+  constructor(
+    private readonly message: IncomingMessage,
+    readonly target = message.url ?? "/",
+  ) {
     this.method = message.method ?? "GET";
-    this.target = target;
   }
 
   unmounted(): NodeRequest | undefined {
-    const { originalUrl } = this.#message as { originalUrl?: unknown };
+    const { originalUrl } = this.message as { originalUrl?: unknown };
     return typeof originalUrl === "string" && originalUrl !== this.target
-      ? new NodeRequest(this.#message, originalUrl)
+      ? new NodeRequest(this.message, originalUrl)
       : undefined;
   }
 
   header(name: string): string | undefined {
-    const value = this.#message.headers[name];
+    const value = this.message.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
   body({ maxBytes, timeoutMs, takeBytes }: BodyLimits): Promise<string> {
-    const message = this.#message;
+    const message = this.message;
     // Adapters such as Express parse the body before.
     const parsed = (message as { body?: unknown }).body;
     if (parsed !== undefined && !isPlaceholder(parsed, message)) return Promise.resolve(toText(parsed));
@@ -78,13 +77,12 @@ export class NodeRequest implements HttpRequest {
   }
 
   toRequest(): Request {
-    const { headers } = this.#message;
+    const { headers } = this.message;
     const host = headers.host ?? "localhost";
-    const list: [string, string][] = Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || name.startsWith(":")
-        ? []
-        : [[name, Array.isArray(value) ? value.join(", ") : value]],
-    );
+    const list = Object.keys(headers).flatMap((name): [string, string][] => {
+      const value = this.header(name);
+      return value === undefined || name.startsWith(":") ? [] : [[name, value]];
+    });
     return new Request(new URL(this.target, `http://${host}`), { method: this.method, headers: list });
   }
 }
@@ -97,11 +95,7 @@ function toText(parsed: unknown): string {
   } catch (error) {
     // Writing a value needs more stack than parsing it.
     if (!(error instanceof RangeError)) throw error;
-    throw new Fault({
-      code: INVALID_REQUEST,
-      message: "Invalid request: The message is nested too deep",
-      status: 400,
-    });
+    throw new Fault(INVALID_REQUEST, "Invalid request: The message is nested too deep", { status: 400 });
   }
 }
 
@@ -115,19 +109,18 @@ const isPlaceholder = (parsed: unknown, message: IncomingMessage): boolean =>
 
 /** A mistake in the program around the gateway, such as a Fastify route. */
 const bodyRead = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message:
-      "The body was read before the gateway got the request. Pass the parsed body on: gateway.node(Object.assign(request.raw, { body: request.body }), reply.raw)",
-    status: 500,
-  });
+  new Fault(
+    INTERNAL_ERROR,
+    "The body was read before the gateway got the request. Pass the parsed body on: gateway.node(Object.assign(request.raw, { body: request.body }), reply.raw)",
+    { status: 500 },
+  );
 
-const cutBody = (): Fault => new Fault({ code: INVALID_REQUEST, message: "The body was cut", status: 400 });
+const cutBody = (): Fault => new Fault(INVALID_REQUEST, "The body was cut", { status: 400 });
 
 /** The rest of the body is not read, so the connection cannot be used again. */
 const closing = (error: unknown): unknown =>
   error instanceof Fault
-    ? new Fault({ ...error, message: error.message, headers: { ...error.headers, connection: "close" } })
+    ? new Fault(error.code, error.message, { ...error, headers: { ...error.headers, connection: "close" } })
     : error;
 
 const tooLarge = (maxBytes: number): Fault => bodyTooLarge(maxBytes, { connection: "close" });
@@ -138,14 +131,10 @@ const UNSENT_BYTES = 64 * 1024;
 const LARGE_CHARS = 64 * 1024;
 
 export class NodeReply implements HttpReply {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
+  constructor(private readonly response: ServerResponse) {}
 
   send(status: number, headers: Headers, body?: Json): void {
-    const response = this.#response;
+    const response = this.response;
     if (response.headersSent || response.destroyed) return;
     // Node copies a text once more, to put the headers before it: a fifth of "1 MB result → HTTP".
     const sent = typeof body === "string" && body.length > LARGE_CHARS ? Buffer.from(body) : body;
@@ -157,16 +146,16 @@ export class NodeReply implements HttpReply {
   async respond(given: Response): Promise<void> {
     const body = Buffer.from(await given.arrayBuffer());
     const cookies = given.headers.getSetCookie();
-    this.#response.writeHead(given.status, {
+    this.response.writeHead(given.status, {
       ...Object.fromEntries(given.headers),
       ...(cookies.length > 0 && { "set-cookie": cookies }),
       "content-length": body.length,
     });
-    this.#response.end(body);
+    this.response.end(body);
   }
 
   open(headers: Headers): EventSink {
-    const response = this.#response;
+    const response = this.response;
     if (!response.headersSent) response.writeHead(200, headers);
     return {
       flush: () => response.flushHeaders(),
@@ -183,7 +172,7 @@ export class NodeReply implements HttpReply {
   }
 
   untilSent(stalledMs: number): Promise<void> | undefined {
-    const response = this.#response;
+    const response = this.response;
     if (response.writableLength <= UNSENT_BYTES || response.destroyed) return undefined;
     return new Promise((resolve) => {
       response.once("close", resolve);
@@ -193,7 +182,7 @@ export class NodeReply implements HttpReply {
   }
 
   onGone(listener: () => void): void {
-    const response = this.#response;
+    const response = this.response;
     if (response.destroyed && !response.writableFinished) return listener();
     response.once("close", () => {
       if (!response.writableFinished) listener();

@@ -13,19 +13,15 @@ import {
 } from "./http-request.js";
 
 export class FetchRequest implements HttpRequest {
-  readonly #request: Request;
-
-  constructor(request: Request) {
-    this.#request = request;
-  }
+  constructor(private readonly request: Request) {}
 
   get method(): string {
-    return this.#request.method;
+    return this.request.method;
   }
 
   /** The address of a request is absolute and normalized, so it need not be parsed again. */
   get target(): string {
-    const { url } = this.#request;
+    const { url } = this.request;
     const path = url.indexOf("/", url.indexOf("//") + 2);
     const hash = url.indexOf("#");
     if (path === -1 || (hash !== -1 && hash < path)) return "/";
@@ -33,9 +29,9 @@ export class FetchRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
-    const value = this.#request.headers.get(name);
+    const value = this.request.headers.get(name);
     // Requests that a program makes itself have no host header.
-    return value ?? (name === "host" ? new URL(this.#request.url).host : undefined);
+    return value ?? (name === "host" ? new URL(this.request.url).host : undefined);
   }
 
   body({ timeoutMs, ...limits }: BodyLimits): Promise<string> {
@@ -49,14 +45,17 @@ export class FetchRequest implements HttpRequest {
   }
 
   async #read({ maxBytes, takeBytes }: Omit<BodyLimits, "timeoutMs">, signal: AbortSignal): Promise<string> {
-    const length = this.#request.headers.get("content-length");
+    const length = this.request.headers.get("content-length");
     // HTTP servers check the length. Some adapters for Node read a whole body without a web stream, which is much faster.
     if (length !== null && Number(length) <= maxBytes) {
       takeBytes(Math.max(0, Number(length)));
-      return this.#whole(maxBytes);
+      const bytes = await this.request.arrayBuffer();
+      // The program around the gateway has made a request whose header is wrong.
+      if (bytes.byteLength > maxBytes) throw bodyTooLarge(maxBytes);
+      return decoder.decode(bytes);
     }
     const body = new ChunkList();
-    const reader = this.#request.body?.getReader();
+    const reader = this.request.body?.getReader();
     if (reader === undefined) return "";
     signal.addEventListener("abort", () => void reader.cancel(signal.reason).catch(() => {}), { once: true });
     for (;;) {
@@ -73,15 +72,8 @@ export class FetchRequest implements HttpRequest {
     }
   }
 
-  async #whole(maxBytes: number): Promise<string> {
-    const bytes = await this.#request.arrayBuffer();
-    // The program around the gateway has made a request whose header is wrong.
-    if (bytes.byteLength > maxBytes) throw bodyTooLarge(maxBytes);
-    return decoder.decode(bytes);
-  }
-
   toRequest(): Request {
-    return this.#request;
+    return this.request;
   }
 }
 

@@ -1,5 +1,5 @@
 /** The entries of the lists of a port, ready to be sent. */
-import { type Fields, isForModel, isRecord, type JsonSchema, type ToolInfo } from "@toolport/base";
+import { type Fields, getOrMake, isForModel, isRecord, type JsonSchema, type ToolInfo } from "@toolport/base";
 import type { Port } from "@toolport/core/internal";
 import { withHops } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
@@ -39,8 +39,7 @@ export async function entriesOf(
 /** Built once for each snapshot of the catalog. */
 function toolEntries(port: Port): readonly ListEntry[] {
   const snapshot = port.catalog.snapshot();
-  let entries = toolsBySnapshot.get(snapshot);
-  if (entries === undefined) {
+  return getOrMake(toolsBySnapshot, snapshot, () => {
     const order = serverOrder(port);
     const own = ownEntries(port, port.own.shown({ servers: undefined, all: false, isWanted: () => true }));
     const deferred = port.own.deferred();
@@ -50,10 +49,8 @@ function toolEntries(port: Port): readonly ListEntry[] {
         const { server, name, sourceName: source } = info;
         return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
       });
-    entries = sorted([...own, ...listed]);
-    toolsBySnapshot.set(snapshot, entries);
-  }
-  return entries;
+    return sorted([...own, ...listed]);
+  });
 }
 
 const toolsBySnapshot = new WeakMap<object, readonly ListEntry[]>();
@@ -157,20 +154,14 @@ export async function resourceNames(
   if (needsLists || servers.length > 1 || port.parts.settings.scan !== undefined)
     await Promise.all([port.need("resources", wait), port.need("resourceTemplates", wait)]);
   const listed = port.catalog.items("resources");
-  let names = namesByItems.get(listed);
-  if (names === undefined) {
+  return getOrMake(namesByItems, listed, () => {
     const templates = port.catalog.items("resourceTemplates");
-    names = new ResourceNames({
+    return new ResourceNames(
       servers,
-      resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
-      templates: templates.map(({ server, item }) => ({
-        server,
-        uriTemplate: item["uriTemplate"] as string,
-      })),
-    });
-    namesByItems.set(listed, names);
-  }
-  return names;
+      listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
+      templates.map(({ server, item }) => ({ server, uri: item["uriTemplate"] as string })),
+    );
+  });
 }
 
 const namesByItems = new WeakMap<object, ResourceNames>();

@@ -47,7 +47,7 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
         ...(cache.cacheScope === "public" && { s: true }),
       })
     : undefined;
-  return listJson(client, { key: list, entries: pageJson(page), nextCursor, cache });
+  return listJson(client, list, pageJson(page), { nextCursor, cache });
 }
 
 /** Pages by their first entry. To encode a page for each client triples "tools/list of 1,000 tools, all pages". */

@@ -2,7 +2,7 @@
 
 import { readUri } from "../policy/resource-uri.js";
 
-/** A resource of one server, by the URI that the server uses. */
+/** A resource of one server, or a template, by the URI that the server uses. */
 export interface ResourceTarget {
   readonly server: string;
   readonly uri: string;
@@ -14,14 +14,6 @@ export interface DecidedTarget extends ResourceTarget {
   readonly problem?: string | undefined;
 }
 
-/** What the names are made of. */
-interface NamedResources {
-  /** All servers, in their configured order. */
-  readonly servers: readonly string[];
-  readonly resources: readonly { readonly server: string; readonly uri: string }[];
-  readonly templates: readonly { readonly server: string; readonly uriTemplate: string }[];
-}
-
 const NOT_LISTED = "its server lists no such template";
 
 const SCHEME = "toolport:";
@@ -31,15 +23,18 @@ const SCHEME = "toolport:";
  * `toolport://<server>/<encoded URI>`, which is understood for every resource.
  */
 export class ResourceNames {
-  readonly #given: NamedResources;
   readonly #owners = new Map<string, string>();
   readonly #templateOwners = new Map<string, string>();
 
-  constructor(given: NamedResources) {
-    this.#given = given;
-    for (const { server, uri } of given.resources) if (!this.#owners.has(uri)) this.#owners.set(uri, server);
-    for (const { server, uriTemplate } of given.templates)
-      if (!this.#templateOwners.has(uriTemplate)) this.#templateOwners.set(uriTemplate, server);
+  constructor(
+    /** All servers, in their configured order. */
+    private readonly servers: readonly string[],
+    private readonly resources: readonly ResourceTarget[],
+    private readonly templates: readonly ResourceTarget[],
+  ) {
+    for (const { server, uri } of resources) if (!this.#owners.has(uri)) this.#owners.set(uri, server);
+    for (const { server, uri } of templates)
+      if (!this.#templateOwners.has(uri)) this.#templateOwners.set(uri, server);
   }
 
   /** The target as its server gets it when a policy decides: as the server lists it, else in normal form. */
@@ -62,8 +57,7 @@ export class ResourceNames {
   /** Like {@link resolveTemplate}, with a policy. A template that no server lists counts as a URI. */
   resolveDecidedTemplate(template: string): DecidedTarget | undefined {
     const target = this.resolveTemplate(template);
-    const { templates } = this.#given;
-    if (templates.some(({ server, uriTemplate }) => server === target?.server && uriTemplate === target.uri))
+    if (this.templates.some(({ server, uri }) => server === target?.server && uri === target.uri))
       return target;
     const decided = this.findDecided(template);
     const problem = decided?.problem ?? (/[{}]/.test(template) ? NOT_LISTED : undefined);
@@ -87,7 +81,7 @@ export class ResourceNames {
 
   /** The server of a template, and the template as that server lists it. */
   resolveTemplate(template: string): ResourceTarget | undefined {
-    const wrapped = unwrap(template.replaceAll("{", "%7B").replaceAll("}", "%7D"), this.#given.servers);
+    const wrapped = unwrap(template.replaceAll("{", "%7B").replaceAll("}", "%7D"), this.servers);
     if (wrapped !== undefined) return wrapped;
     const server = this.#templateOwners.get(template) ?? this.#only();
     return server === undefined ? undefined : { server, uri: template };
@@ -95,7 +89,7 @@ export class ResourceNames {
 
   /** The server that a URI of a client leads to. */
   find(uri: string): ResourceTarget | undefined {
-    const wrapped = unwrap(uri, this.#given.servers);
+    const wrapped = unwrap(uri, this.servers);
     if (wrapped !== undefined) return wrapped;
     const owner = this.#owners.get(uri) ?? this.#only() ?? this.#byTemplate(uri);
     return owner === undefined ? undefined : { server: owner, uri };
@@ -104,19 +98,18 @@ export class ResourceNames {
   #isListed({ server, uri }: ResourceTarget): boolean {
     // The first server that lists it is its owner, and another one may list it too.
     if (!this.#owners.has(uri) || this.#owners.get(uri) === server) return this.#owners.has(uri);
-    return this.#given.resources.some((listed) => listed.server === server && listed.uri === uri);
+    return this.resources.some((listed) => listed.server === server && listed.uri === uri);
   }
 
   #only(): string | undefined {
-    const { servers } = this.#given;
-    return servers.length === 1 ? servers[0] : undefined;
+    return this.servers.length === 1 ? this.servers[0] : undefined;
   }
 
   /** Undefined if the templates of several servers fit. */
   #byTemplate(uri: string): string | undefined {
     const fitting = new Set<string>();
-    for (const { server, uriTemplate } of this.#given.templates)
-      if (matchesTemplate(uriTemplate, uri)) fitting.add(server);
+    for (const template of this.templates)
+      if (matchesTemplate(template.uri, uri)) fitting.add(template.server);
     const [server] = fitting;
     return fitting.size === 1 ? server : undefined;
   }

@@ -26,12 +26,15 @@ type CompiledPatterns = Record<
   TextMatcher | undefined
 >;
 
-interface CompiledRule extends CompiledPatterns {
+interface CompiledRule extends CompiledPatterns, ReturnType<typeof decisions> {
   readonly args: ArgumentsMatcher | undefined;
-  /** Created once, so that a decision allocates nothing. */
-  readonly decision: PolicyDecision;
-  readonly decisionByArguments: PolicyDecision;
 }
+
+/** Created once, so that a decision allocates nothing. */
+const decisions = (decision: PolicyDecision) => ({
+  decision: Object.freeze(decision),
+  decisionByArguments: Object.freeze({ ...decision, readsArguments: true }),
+});
 
 /** Rules by server. Servers come from the configuration, so there are few; the limit is for a caller that passes other names. */
 const MAX_SERVERS = 1_000;
@@ -50,7 +53,7 @@ export function compileRules(
   regex: RegexCompiler,
 ): (request: PolicyRequest) => PolicyDecision {
   const compiled = rules.map((rule, index) => compileRule(rule, index, regex));
-  const [fallback, fallbackByArguments] = defaultDecisions(otherwise);
+  const fallback = defaultDecision(otherwise);
 
   const rulesOf = remember(MAX_SERVERS, (server) =>
     compiled.filter((rule) => rule.server === undefined || rule.server(server)),
@@ -71,7 +74,7 @@ export function compileRules(
       readsArguments = true;
       if (rule.args(request.args ?? NO_ARGUMENTS)) return rule.decisionByArguments;
     }
-    return readsArguments ? fallbackByArguments : fallback;
+    return readsArguments ? fallback.decisionByArguments : fallback.decision;
   };
   return (request) =>
     request.uri === undefined ? decide(request) : readingsOf(request).map(decide).reduce(stricter);
@@ -114,8 +117,7 @@ function compileRule(rule: PolicyRule, index: number, regex: RegexCompiler): Com
     user: compileUser(rule.user),
     scope: optional(rule.scope),
     args: args && compileArguments(args, effect, regex),
-    decision: Object.freeze(decision),
-    decisionByArguments: Object.freeze({ ...decision, readsArguments: true }),
+    ...decisions(decision),
   };
 }
 
@@ -151,9 +153,9 @@ function remember<Answer>(max: number, find: (text: string) => Answer): (text: s
 /** `Array.isArray` does not narrow read-only arrays. */
 const isList = (user: readonly string[] | UserPattern): user is readonly string[] => Array.isArray(user);
 
-function defaultDecisions(effect: PolicyDocument["default"]): readonly [PolicyDecision, PolicyDecision] {
-  if (effect === "allow") return [ALLOW, Object.freeze({ ...ALLOW, readsArguments: true })];
+function defaultDecision(effect: PolicyDocument["default"]) {
+  if (effect === "allow") return decisions(ALLOW);
   const reason =
     effect === "deny" ? "No rule of the policy allows this" : "The policy needs approval for this";
-  return [Object.freeze({ effect, reason }), Object.freeze({ effect, reason, readsArguments: true })];
+  return decisions({ effect, reason });
 }

@@ -65,7 +65,9 @@ export async function readRules(
   { file, knownServers = [] }: ReadPolicyOptions,
 ): Promise<CompiledPolicy> {
   const { root, issues, locate } =
-    typeof source === "string" ? await parseText(source, file) : fromObject(source);
+    typeof source === "string"
+      ? await parseText(source, file)
+      : { root: source, issues: new ConfigIssues("policy"), locate: () => undefined };
   const patterns: [path: ConfigPath, pattern: string][] = [];
   const document = readDocument(root, { issues, patterns });
   const regex = patterns.length === 0 ? noRegex : await loadRegex();
@@ -87,9 +89,7 @@ export async function readRules(
   return { decide: compileRules(document, regex), document, knownServers, locate };
 }
 
-type PolicyText = Pick<ReadRules, "locate"> & { readonly root: unknown; readonly issues: ConfigIssues };
-
-async function parseText(text: string, file = "policy"): Promise<PolicyText> {
+async function parseText(text: string, file = "policy") {
   const { parseJsonConfig } = await import("@toolport/base/json-config");
   const { root, duplicates, lineOf } = parseJsonConfig(file, text);
   const locate = (path: ConfigPath) => ({ file, line: lineOf(path) });
@@ -98,12 +98,6 @@ async function parseText(text: string, file = "policy"): Promise<PolicyText> {
     issues.add(path, `is given twice; the first one is on line ${firstLine}. Remove one of them`);
   return { root, issues, locate };
 }
-
-const fromObject = (root: unknown): PolicyText => ({
-  root,
-  issues: new ConfigIssues("policy"),
-  locate: () => undefined,
-});
 
 function readDocument(root: unknown, findings: Findings): PolicyDocument {
   const { issues } = findings;
@@ -154,7 +148,7 @@ function readRule(value: unknown, path: ConfigPath, findings: Findings): PolicyR
   reader.text("reason");
   if (reader.has("args")) checkArguments(reader, [...path, "args"], findings);
   // The object was checked field by field.
-  return { ...(value as unknown as PolicyRule), effect: effect ?? "deny" };
+  return { ...(value as Partial<PolicyRule>), effect: effect ?? "deny" };
 }
 
 function checkArguments(reader: EntryReader, path: ConfigPath, findings: Findings): void {

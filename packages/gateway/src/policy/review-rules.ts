@@ -173,23 +173,18 @@ type ReviewedPort = Pick<Port, "catalog" | "configs">;
 
 export class RuleReview {
   readonly #policies: readonly Policy[];
-  readonly #plain: ReviewedPort;
-  readonly #logger: Pick<Logger, "warn">;
   readonly #warned = new Set<string>();
   /** Servers whose tools were compared with the rules. */
   readonly #reviewed = new Set<string>();
 
   /** @throws ConfigError if a rule names a server that does not exist, or a tool by its public name */
-  constructor(option: PolicyOption | undefined, plain: ReviewedPort, logger: Pick<Logger, "warn">) {
+  constructor(
+    option: PolicyOption | undefined,
+    private readonly plain: ReviewedPort,
+    private readonly logger: Pick<Logger, "warn">,
+  ) {
     this.#policies = rulesIn(option);
-    this.#plain = plain;
-    this.#logger = logger;
-    const servers = this.#servers();
-    const errors = this.#sources().flatMap((rules) => {
-      const found = reviewRules(rules, servers);
-      this.#warn(found.warnings.map(findingText));
-      return found.errors;
-    });
+    const errors = this.#review();
     if (errors.length > 0)
       throw new ConfigError({
         code: "INVALID_CONFIG",
@@ -207,31 +202,36 @@ export class RuleReview {
     if ([...listed].every((server) => this.#reviewed.has(server))) return;
     for (const server of listed) this.#reviewed.add(server);
     const { tools } = port.catalog.snapshot();
-    for (const rules of this.#sources())
-      this.#warn(reviewTools(rules, servers, { listed, tools }).map(findingText));
+    for (const rules of this.#sources()) this.#warn(reviewTools(rules, servers, { listed, tools }));
   }
 
   /** The rules have changed. They are in use: to keep the old ones for a wrong name would also keep out what is urgent. */
   reloaded(): void {
     this.#warned.clear();
     this.#reviewed.clear();
-    const servers = this.#servers();
-    for (const rules of this.#sources()) {
-      const { errors, warnings } = reviewRules(rules, servers);
-      this.#warn([...errors, ...warnings].map(findingText));
-    }
+    this.#warn(this.#review());
   }
 
-  #warn(texts: readonly string[]): void {
-    for (const text of texts) {
+  /** Warns, and returns the errors. */
+  #review(): readonly ConfigIssue[] {
+    const servers = this.#servers();
+    return this.#sources().flatMap((rules) => {
+      const { errors, warnings } = reviewRules(rules, servers);
+      this.#warn(warnings);
+      return errors;
+    });
+  }
+
+  #warn(issues: readonly ConfigIssue[]): void {
+    for (const text of issues.map(findingText)) {
       if (this.#warned.has(text)) continue;
       this.#warned.add(text);
-      this.#logger.warn(`A rule of the policy can never apply: ${text}`);
+      this.logger.warn(`A rule of the policy can never apply: ${text}`);
     }
   }
 
   #servers(): string[] {
-    return this.#plain.configs().map(({ name }) => name);
+    return this.plain.configs().map(({ name }) => name);
   }
 
   #sources(): ReadRules[] {

@@ -92,7 +92,6 @@ const MAX_REMEMBERED = 10_000;
 export class Mailbox {
   /** The id of this replica: others send to it. */
   readonly replica: string;
-  readonly #store: Store;
   readonly #takeMs: number;
   readonly #handlers = new Map<string, { principal: string | null; handler: MessageHandler }>();
   readonly #taken = new BoundedMap<string, true>(MAX_REMEMBERED);
@@ -105,10 +104,9 @@ export class Mailbox {
 
   /** @param options a name that no other replica and no earlier start has; after `takeMs`, a replica that takes no message is dead */
   constructor(
-    store: Store,
+    private readonly store: Store,
     { replica = crypto.randomUUID(), takeMs = ALIVE_MS }: { replica?: string; takeMs?: number } = {},
   ) {
-    this.#store = store;
     this.replica = replica;
     this.#takeMs = takeMs;
     const own = `${MESSAGES}${replica}/`;
@@ -158,7 +156,7 @@ export class Mailbox {
     } finally {
       this.#waiting.delete(key);
       // Tells a replica that works on the message that no sender waits. What cannot be deleted expires.
-      this.#store.delete(key).catch(() => {});
+      this.store.delete(key).catch(() => {});
     }
   }
 
@@ -174,16 +172,16 @@ export class Mailbox {
     try {
       const sent = await this.#readWhile(["request"], key, this.#takeMs, signal);
       // Only a message that is still unread can be withdrawn, so it never runs after this error.
-      if (sent.message?.kind === "request" && (await this.#store.delete(key, { ifVersion: sent.version })))
-        throw undeliverable();
+      if (sent.message?.kind === "request" && (await this.store.delete(key, { ifVersion: sent.version })))
+        throw toError("UNDELIVERABLE");
       const { message } = await this.#readWhile(["request", "accepted"], key, WORK_LIMIT_MS, signal);
       if (message === undefined) throw failed("The reply has a format that this version cannot read");
       if (message.kind === "reply") return message.value;
-      if (message.kind === "unknown") throw unknownMessage();
-      throw message.kind === "failed" ? failed(message.message) : lost();
+      if (message.kind === "unknown") throw toError("UNKNOWN_MESSAGE");
+      throw message.kind === "failed" ? failed(message.message) : toError("REPLICA_LOST");
     } catch (error) {
       // The replica may have the message, and only the store knows.
-      throw StateError.isInstance(error) ? lost() : error;
+      throw StateError.isInstance(error) ? toError("REPLICA_LOST") : error;
     }
   }
 
@@ -198,8 +196,8 @@ export class Mailbox {
     for (;;) {
       // Before reading, so that no change is missed.
       const notice = new Promise<void>((resolve) => this.#waiting.set(key, resolve));
-      const record = await retryFor(ALIVE_MS, signal, () => this.#store.get(key));
-      if (record === undefined) throw lost();
+      const record = await retryFor(ALIVE_MS, signal, () => this.store.get(key));
+      if (record === undefined) throw toError("REPLICA_LOST");
       const message = readMessage(record);
       const leftMs = until - performance.now();
       if (message === undefined || !kinds.includes(message.kind) || leftMs <= 0)
@@ -217,7 +215,7 @@ export class Mailbox {
 
   /** Takes and handles a new message. It is written over by compare-and-set, so that one process takes it, once. */
   async #take(key: string): Promise<void> {
-    const record = await this.#store.get(key);
+    const record = await this.store.get(key);
     if (record === undefined) return this.#working.get(key)?.abort(withdrawn());
     if (this.#taken.has(key) || this.#closing.signal.aborted) return;
     const request = readMessage(record);
@@ -272,18 +270,18 @@ export class Mailbox {
     const written = await this.#write(key, message, options);
     if (written !== undefined) return written;
     // An earlier write may have arrived although it failed.
-    const record = await this.#store.get(key);
+    const record = await this.store.get(key);
     return record && this.#overwrite(key, message, { ...options, ifVersion: record.version });
   }
 
   #write(key: string, message: Message, options: WriteOptions): Promise<number | undefined> {
-    return this.#store.put(key, { format: FORMAT, ...message }, { ...options, secret: true });
+    return this.store.put(key, { format: FORMAT, ...message }, { ...options, secret: true });
   }
 
   /** Handles a message, also one of this replica to itself. */
   async #handle(request: Request, signal: AbortSignal): Promise<unknown> {
     const handler = this.#handlerOf(request);
-    if (handler === undefined) throw unknownMessage();
+    if (handler === undefined) throw toError("UNKNOWN_MESSAGE");
     return await handler(request.body, { principal: request.principal ?? undefined, signal });
   }
 
@@ -319,15 +317,12 @@ function toFailure(error: unknown): Message {
 
 const withdrawn = (): Error => new Error("The other replica no longer waits");
 
-const toError = (code: MessageErrorCode, what: string): MessageError =>
-  new MessageError({ code, what, next: "Check what the call has done before you repeat it" });
-const unknownMessage = () =>
-  toError("UNKNOWN_MESSAGE", "The replica does not wait for this answer (any more)");
-const failed = (what: string) => toError("MESSAGE_FAILED", what);
-const undeliverable = () =>
-  toError("UNDELIVERABLE", "The replica that holds this call has ended, so the answer was not delivered");
-const lost = () =>
-  toError(
-    "REPLICA_LOST",
-    "The replica that holds this call ended or did not reply, so the outcome is unknown",
-  );
+const TEXTS: Readonly<Record<Exclude<MessageErrorCode, "MESSAGE_FAILED">, string>> = {
+  UNKNOWN_MESSAGE: "The replica does not wait for this answer (any more)",
+  UNDELIVERABLE: "The replica that holds this call has ended, so the answer was not delivered",
+  REPLICA_LOST: "The replica that holds this call ended or did not reply, so the outcome is unknown",
+};
+const NEXT = "Check what the call has done before you repeat it";
+
+const toError = (code: keyof typeof TEXTS) => new MessageError({ code, what: TEXTS[code], next: NEXT });
+const failed = (what: string) => new MessageError({ code: "MESSAGE_FAILED", what, next: NEXT });

@@ -8,7 +8,7 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
-import { isRecord, oncePerObject } from "@toolport/base";
+import { getOrMake, isRecord, oncePerObject } from "@toolport/base";
 import type { GatewayKey, GatewayKeys } from "./gateway-key.js";
 
 /** Seals and opens values for all replicas of one gateway. */
@@ -43,16 +43,10 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
   const subkeys = oncePerObject((_: GatewayKey) => new Map<string, KeyObject>());
 
   /** A key for one purpose, so that a text cannot be used for another. */
-  const subkey = (key: GatewayKey, info: string): KeyObject => {
-    const byPurpose = subkeys(key);
-    let purposeKey = byPurpose.get(info);
-    if (purposeKey === undefined) {
-      const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
-      purposeKey = createSecretKey(Buffer.from(bytes));
-      byPurpose.set(info, purposeKey);
-    }
-    return purposeKey;
-  };
+  const subkey = (key: GatewayKey, info: string): KeyObject =>
+    getOrMake(subkeys(key), info, () =>
+      createSecretKey(Buffer.from(hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32))),
+    );
 
   const seal = (purpose: string, value: unknown): string => {
     const plain = JSON.stringify(value) as string | undefined;

@@ -1,6 +1,6 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
 
-import { type Fields, isRecord, unrefTimer } from "@toolport/base";
+import { BoundedMap, type Fields, getOrMake, isRecord, unrefTimer } from "@toolport/base";
 import { secretsOf, type Users } from "@toolport/core/internal";
 import { entriesOf, type ListEntry, type ListKey } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";
@@ -53,22 +53,27 @@ const SETTLE_MS = 50;
 export class Feeds {
   readonly #feeds = new Map<string | undefined, UserFeed>();
   readonly #offs: (() => void)[];
-  readonly #report: (error: unknown) => void;
   readonly #delivered = new WeakSet<Fields>();
   /** Ids of the pages that servers have sent a user to. */
-  readonly #pages = new WeakMap<GatewayUser, Set<unknown>>();
+  readonly #pages = new WeakMap<GatewayUser, BoundedMap<unknown, true>>();
 
-  constructor(users: Pick<Users, "on">, report: (error: unknown) => void) {
-    this.#report = report;
+  constructor(
+    users: Pick<Users, "on">,
+    private readonly report: (error: unknown) => void,
+  ) {
     this.#offs = [
-      users.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
+      users.on("listsChanged", ({ lists, principal }) => {
+        const feed = this.#feeds.get(principal);
+        if (feed !== undefined) this.#notify(feed, lists);
+      }),
       users.on("tools", ({ principal }) => this.#compare(principal)),
       users.on("notification", ({ server, method, params, principal }) => {
         // The request to which a message belongs learns of it after this event.
         if (method === "notifications/message") queueMicrotask(() => this.#logged(principal, server, params));
         if (!PASSED_ON.has(method)) return;
         const feed = this.#feeds.get(principal);
-        if (feed === undefined || (method === PAGE_DONE && !this.#knowsPage(feed.user, params))) return;
+        if (feed === undefined) return;
+        if (method === PAGE_DONE && !this.#pages.get(feed.user)?.has(params["elicitationId"])) return;
         for (const listener of listenersTo(feed, server)) listener.passOn?.({ server, method, params });
       }),
     ];
@@ -92,16 +97,8 @@ export class Feeds {
   showsPage(user: GatewayUser, params: unknown): void {
     const id = isRecord(params) && params["mode"] === "url" ? params["elicitationId"] : undefined;
     if (typeof id !== "string") return;
-    const pages = this.#pages.get(user) ?? new Set();
-    this.#pages.set(user, pages.add(id));
-    for (const oldest of pages) {
-      if (pages.size <= MAX_PAGES) break;
-      pages.delete(oldest);
-    }
-  }
-
-  #knowsPage(user: GatewayUser, { elicitationId }: Fields): boolean {
-    return this.#pages.get(user)?.has(elicitationId) === true;
+    const pages = getOrMake(this.#pages, user, () => new BoundedMap<unknown, true>(MAX_PAGES));
+    pages.set(id, true);
   }
 
   #logged(principal: string | undefined, server: string, params: Fields): void {
@@ -116,9 +113,10 @@ export class Feeds {
   /** Adds a stream of a user. Returns a function that removes it. */
   add(user: GatewayUser, listener: FeedListener): () => void {
     const { principal, port } = user;
-    let feed = this.#feeds.get(principal);
-    if (feed === undefined) {
-      feed = {
+    const feed = getOrMake(
+      this.#feeds,
+      principal,
+      (): UserFeed => ({
         user,
         listeners: new Set(),
         stop: port.listen(),
@@ -126,17 +124,15 @@ export class Feeds {
         waiting: new Set(),
         timer: undefined,
         notifiedAt: Number.NEGATIVE_INFINITY,
-      };
-      this.#feeds.set(principal, feed);
-    }
-    const added = feed;
-    added.listeners.add(listener);
+      }),
+    );
+    feed.listeners.add(listener);
     return () => {
-      added.listeners.delete(listener);
-      if (added.listeners.size > 0 || this.#feeds.get(principal) !== added) return;
+      feed.listeners.delete(listener);
+      if (feed.listeners.size > 0 || this.#feeds.get(principal) !== feed) return;
       this.#feeds.delete(principal);
-      clearTimeout(added.timer);
-      added.stop();
+      clearTimeout(feed.timer);
+      feed.stop();
     };
   }
 
@@ -149,7 +145,10 @@ export class Feeds {
   /** A client has just got this list, so it needs no notice of it. */
   served({ principal }: GatewayUser, list: ListName): void {
     const feed = this.#feeds.get(principal);
-    if (feed !== undefined) void this.#remember(feed, [list]);
+    if (feed === undefined) return;
+    entriesOf(feed.user.port, list)
+      .then((entries) => feed.known.set(list, entries))
+      .catch(this.report);
   }
 
   /** What users may see has changed. */
@@ -166,12 +165,6 @@ export class Feeds {
     this.#feeds.clear();
   }
 
-  /** A server reported changes. */
-  #changed(principal: string | undefined, lists: readonly ListName[]): void {
-    const feed = this.#feeds.get(principal);
-    if (feed !== undefined) this.#notify(feed, lists);
-  }
-
   /** Lists were read or removed; whether they differ from those that clients know is compared. */
   #compare(principal: string | undefined): void {
     const feed = this.#feeds.get(principal);
@@ -179,7 +172,7 @@ export class Feeds {
     setTimeout(() => {
       this.#differing(feed)
         .then((lists) => this.#notify(feed, lists))
-        .catch(this.#report);
+        .catch(this.report);
     }, SETTLE_MS);
   }
 
@@ -194,14 +187,6 @@ export class Feeds {
     if (!feed.known.has("tools") && [...feed.listeners].some(({ usesReplicas }) => usesReplicas))
       differing.push("tools");
     return differing;
-  }
-
-  async #remember(feed: UserFeed, lists: readonly ListName[]): Promise<void> {
-    try {
-      for (const list of lists) feed.known.set(list, await entriesOf(feed.user.port, list));
-    } catch (error) {
-      this.#report(error);
-    }
   }
 
   #notify(feed: UserFeed, lists: readonly ListName[]): void {

@@ -32,8 +32,7 @@ export async function listen(context: RequestContext): Promise<Handled> {
   const { request, exchange, user, client, parts } = context;
   const wanted = request.params["notifications"];
   if (!isRecord(wanted)) throw invalidParams("notifications is missing or not an object");
-  if (exchange.hold === undefined)
-    throw new Fault({ code: INTERNAL_ERROR, message: "The client accepts no event stream" });
+  if (exchange.hold === undefined) throw new Fault(INTERNAL_ERROR, "The client accepts no event stream");
   const letGo = parts.users.openStream(user);
   // An open stream is no request of the user that runs.
   const resume = parts.users.pause(user);
@@ -47,11 +46,8 @@ export async function listen(context: RequestContext): Promise<Handled> {
     if (early === undefined) stream.send(text);
     else early.push(text);
   };
-  const watched = new WatchedResources(user, {
-    parts,
-    client: () => client,
-    onUpdate: (uri) => send("notifications/resources/updated", { uri }),
-  });
+  const onUpdate = (uri: string) => send("notifications/resources/updated", { uri });
+  const watched = new WatchedResources(user, parts, () => client, onUpdate);
   const stream: OpenStream = exchange.hold();
   const lists = new Set(
     (Object.keys(FILTERS) as ListName[]).filter((list) => wanted[FILTERS[list]] === true),
@@ -114,11 +110,9 @@ export function openLegacyFeed(
   }: { client: () => GatewayClient; send: (text: string) => void; usesReplicas: boolean },
 ): () => void {
   const { session } = client();
-  const watched = new WatchedResources(user, {
-    parts,
-    client,
-    onUpdate: (uri) => send(notificationText("notifications/resources/updated", { uri })),
-  });
+  const watched = new WatchedResources(user, parts, client, (uri) =>
+    send(notificationText("notifications/resources/updated", { uri })),
+  );
   const sync = () => {
     if (session !== undefined) void watched.set(parts.sessions.stateOf(session).subscriptions ?? []);
   };
@@ -169,23 +163,18 @@ interface Watch {
 
 const REFUSED: Watch = { isRefused: true };
 
-/** What a stream does with its resources: its client has the credential of now, and gets the URIs that it sees. */
-interface WatchOptions {
-  readonly parts: Pick<GatewayParts, "policy" | "readsUris">;
-  readonly client: () => Pick<GatewayClient, "principal" | "scopes">;
-  readonly onUpdate: (uri: string) => void;
-}
-
 /** Subscribes to resources by the URIs that clients see. */
 class WatchedResources {
-  readonly #user: Pick<GatewayUser, "port">;
-  readonly #options: WatchOptions;
   readonly #watches = new Map<string, Promise<Watch>>();
 
-  constructor(user: Pick<GatewayUser, "port">, options: WatchOptions) {
-    this.#user = user;
-    this.#options = options;
-  }
+  constructor(
+    private readonly user: Pick<GatewayUser, "port">,
+    private readonly parts: Pick<GatewayParts, "policy" | "readsUris">,
+    /** The client with the credential of now. */
+    private readonly client: () => Pick<GatewayClient, "principal" | "scopes">,
+    /** Gets the URI that the client sees. */
+    private readonly onUpdate: (uri: string) => void,
+  ) {}
 
   /** Watches exactly these resources. Resolves with those that the policy and the servers grant; never rejects. */
   async set(uris: readonly string[], signal?: AbortSignal): Promise<string[]> {
@@ -225,21 +214,20 @@ class WatchedResources {
   }
 
   async #watch(uri: string, signal: AbortSignal | undefined): Promise<Watch> {
-    const { parts, onUpdate } = this.#options;
-    const { port } = this.#user;
+    const { parts, user } = this;
     try {
       const wait = signal === undefined ? {} : { signal };
-      const target = await locateResource({ user: this.#user, parts }, uri, wait);
+      const target = await locateResource({ user, parts }, uri, wait);
       if (target === undefined) return {};
       if (!(await this.#mayRead(target))) return REFUSED;
       const { server, uri: source } = target;
-      const names = await resourceNames(port, wait);
+      const names = await resourceNames(user.port, wait);
       const listener = async (update: { readonly uri: string }) => {
         // The update may be about a resource below this one, and rules may have changed.
         if (!(await this.#mayRead({ server, uri: update.uri }))) return;
-        onUpdate(update.uri === source ? uri : names.toPublic(server, update.uri));
+        this.onUpdate(update.uri === source ? uri : names.toPublic(server, update.uri));
       };
-      const stop = await port.subscriptions.add({ server, uri: source, listener }, { signal });
+      const stop = await user.port.subscriptions.add({ server, uri: source, listener }, { signal });
       return { target, stop };
     } catch {
       // The URI has two readings, or the server offers no subscription: the client is not promised any update.
@@ -249,9 +237,8 @@ class WatchedResources {
 
   /** Asks the policy as it is asked when the client reads the resource. */
   async #mayRead({ server, uri }: ResourceTarget): Promise<boolean> {
-    const { parts, client } = this.#options;
     const read = { method: "resources/read", server, uri };
-    return (await refusalOfRead({ parts, client: client() }, read)) === undefined;
+    return (await refusalOfRead({ parts: this.parts, client: this.client() }, read)) === undefined;
   }
 }
 
