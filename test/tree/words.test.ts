@@ -67,10 +67,10 @@ const FORBIDDEN_IN_SOURCES: readonly {
   { words: /departures?/i },
   // Not "boolean" and "clean".
   { words: /(?<![a-zA-Z])lean|[a-z]Lean(?![a-z])/ },
-  { words: /[lL]etter/, except: /^src\/(?!serve\/(replicas|calls)\/)/ },
+  { words: /[lL]etter/, except: /^packages\/(?!gateway\/src\/(replicas|calls)\/)/ },
   { words: /(?<![a-zA-Z])bells?(?![a-z])|[a-z]Bell/ },
   // The page of the console, and event streams of a gateway, have heartbeats.
-  { words: /(?<![a-zA-Z])beats?(?![a-z])|[a-z]Beat/, except: /^src\/(console|serve\/http)\// },
+  { words: /(?<![a-zA-Z])beats?(?![a-z])|[a-z]Beat/, except: /^packages\/(console|gateway\/src\/http)\// },
 ];
 /** Real data, not metaphors. A line of `file` that contains `text` is not checked. */
 const ALLOWED_USES: readonly { readonly file: string; readonly text: string }[] = [
