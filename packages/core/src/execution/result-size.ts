@@ -5,7 +5,7 @@ import { payloadOf } from "./artifacts/result-payload.js";
 import type { CallStep, ToolCall } from "./tool-call.js";
 import type { ResultArtifact, ToolResult } from "./tool-result.js";
 
-export { TRUNCATED_META_KEY, type Truncation } from "./artifacts/result-payload.js";
+export { TRUNCATED_META_KEY } from "./artifacts/result-payload.js";
 
 /** How results that are too large are handled. */
 export interface ResultSizeOptions {
