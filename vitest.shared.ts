@@ -33,7 +33,7 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       include: ["packages/*/src/**/*.ts"],
-      exclude: ["src/**/*.test.ts", "packages/console/src/page/**"],
+      exclude: ["packages/*/src/**/*.test.ts", "packages/console/src/page/**"],
     },
     // An unhandled rejection in any file fails the run.
     dangerouslyIgnoreUnhandledErrors: false,

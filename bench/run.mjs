@@ -49,7 +49,8 @@ async function fetchPeers(contenders) {
 function describe(contender) {
   if (contender in PEERS) return Object.entries(PEERS[contender])[0].join(" ");
   if (!OURS.includes(contender)) return "written by hand";
-  return `toolport ${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}, built from this tree`;
+  const { version } = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8"));
+  return `toolport ${version}, built from this tree`;
 }
 
 const started = Date.now();

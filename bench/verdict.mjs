@@ -102,7 +102,7 @@ function start(results, { peers }) {
   ];
 }
 
-export const yesNo = (is) => (is === undefined ? "—" : is ? "yes" : "**no**");
+const yesNo = (is) => (is === undefined ? "—" : is ? "yes" : "**no**");
 
 function firstCall(rounds) {
   const { error, ms, calls } = rounds?.[0] ?? {};

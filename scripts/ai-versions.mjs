@@ -23,7 +23,8 @@ const run = (command, args, cwd) =>
 mkdirSync(cache, { recursive: true });
 const tarball = join(
   cache,
-  JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cache], root))[0].filename,
+  JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cache], join(root, "packages/toolport")))[0]
+    .filename,
 );
 
 for (const { ai, provider, programs } of VERSIONS) {

@@ -41,7 +41,7 @@ function choose(all, list, nameOf) {
 async function prepare(name) {
   const { peer, configuration, isSingle = false } = await import(`./compare-faults/contenders/${name}.mjs`);
   if (peer === undefined) {
-    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const { version } = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8"));
     return { name, title: `toolport ${version} (this tree)`, configuration, isSingle };
   }
   try {

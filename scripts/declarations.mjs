@@ -2,7 +2,8 @@
  * Publishes the declarations that `tsc` wrote into `.cache/declarations`: copies those that an entry point of the published package
  * reaches into its `dist/`, once as `.d.ts` and once as `.d.cts`, for programs in CommonJS.
  *
- * An import of another package of `packages/` becomes a relative one there. TypeScript decides by the extension of a declaration
+ * An import of another package of `packages/` becomes a relative one there, and a name that package.json resolves differently for each
+ * runtime leads to the file for Node: compilers that resolve modules as Node 10 did cannot read `imports`. TypeScript decides by the extension of a declaration
  * which copy of a package its imports refer to. A CommonJS program uses the CommonJS copy of LangChain, whose classes differ from
  * those of the ESM copy.
  */
@@ -49,10 +50,13 @@ async function readDeclaration(script, from) {
   const [folder, ...rest] = script.includes("/") ? script.split("/") : ["toolport", script];
   const text = await readFile(join(from, folder, "src", declarationOf(rest.join("/"))), "utf8");
   const targets = new Map();
+  const { imports } = await manifestOf("toolport");
   for (const { specifier } of importsOf(text)) {
     const [, name, path] = /^@toolport\/([^/]+)(.*)$/.exec(specifier) ?? [];
     if (name !== undefined)
       targets.set(specifier, placeOf(name, (await manifestOf(name)).exports[`.${path}`]));
+    else if (specifier.startsWith("#"))
+      targets.set(specifier, imports[specifier].default.default.slice("./dist/".length));
   }
   return withSpecifiers(text, (specifier) =>
     targets.has(specifier)
@@ -79,14 +83,8 @@ export async function publishDeclarations(
     const text = await readDeclaration(script, from);
     scripts.set(script, text);
     for (const { specifier } of importsOf(text)) {
-      const neighbours = specifier.startsWith(".")
-        ? [posix.join(posix.dirname(script), specifier)]
-        : specifier.startsWith("#")
-          ? leaves(manifest.imports[specifier]).map((path) =>
-              path.slice("./dist/".length).replace(/\.cjs$/, ".js"),
-            )
-          : [];
-      for (const neighbour of neighbours) if (!scripts.has(neighbour)) scripts.set(neighbour, "");
+      const neighbour = posix.join(posix.dirname(script), specifier);
+      if (specifier.startsWith(".") && !scripts.has(neighbour)) scripts.set(neighbour, "");
     }
   }
   for (const [script, text] of scripts) {

@@ -14,10 +14,10 @@ const OLDEST = "1.0.0";
 /** Tests that need only `@langchain/core` of LangChain, and those of interrupts, which need no certain version of LangGraph. */
 const TESTS = [
   ...["structured-tools", "tools", "timeouts.slow", "content", "load-errors"].map(
-    (name) => `adapters/langchain-${name}`,
+    (name) => `packages/adapters/test/langchain-${name}.test.ts`,
   ),
-  ...["interrupts", "places.slow"].map((name) => `suspend/langgraph-${name}`),
-].map((name) => `test/${name}.test.ts`);
+  ...["interrupts", "places.slow"].map((name) => `test/suspend/langgraph-${name}.test.ts`),
+];
 
 // Vitest ignores a name that matches no file.
 for (const test of TESTS) if (!existsSync(join(root, test))) throw new Error(`${test} does not exist`);

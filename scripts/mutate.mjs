@@ -2,8 +2,8 @@
  * Mutation check: changes one place of a source file at a time and runs its tests, which have to fail.
  *
  *   npm run mutate                                   every file of the list below
- *   npm run mutate -- packages/base/src/util/callbacks.ts            one file of the list
- *   npm run mutate -- src/a.ts src/a.test.ts …       any file, with these tests
+ *   npm run mutate -- packages/base/src/util/callbacks.ts   one file of the list
+ *   npm run mutate -- a.ts a.test.ts …               any file, with these tests
  *   --most <n>                                       mutations for each file, drawn with a fixed seed (default 40)
  *
  * Files on disk are never changed: Vitest gets the changed text when it loads the file. A mutation whose tests still pass is a
@@ -24,7 +24,6 @@ const FILES = {
     "packages/core/src/execution/retry-limits.test.ts",
   ],
   "packages/core/src/execution/breaker.ts": ["packages/core/src/execution/breaker.test.ts"],
-  "packages/core/src/transports/server-transport.ts": ["src/transports/resends.test.ts"],
   "packages/base/src/errors/foreign-error.ts": [
     "packages/base/src/errors/from-http-status.test.ts",
     "packages/base/src/errors/from-rpc-error.test.ts",

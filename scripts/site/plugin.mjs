@@ -18,12 +18,16 @@ import {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(root, "packages/toolport/package.json"), "utf8"));
 
-/** From the name that TypeDoc derives from a file (`adapters/langchain`) to the entry point (`toolport/langchain`). */
+/** The name that TypeDoc derives from the source of an entry point: `adapters/src/langchain` for `./dist/adapters/langchain/index.d.ts`. */
+const moduleOf = (types) => {
+  const path = types.replace(/^\.\/dist\/|(\/index)?\.d\.ts$/g, "");
+  return path === "index" ? "toolport/src" : path.replace("/", "/src/").replace(/^[^/]+$/, "$&/src");
+};
+
+/** From that name to the entry point, such as `toolport/langchain`. */
 const entryPoints = new Map(
   Object.entries(manifest.exports).flatMap(([path, entry]) =>
-    typeof entry === "string"
-      ? []
-      : [[entry.import.types.replace(/^\.\/dist\/|(\/index)?\.d\.ts$/g, ""), join(manifest.name, path)]],
+    typeof entry === "string" ? [] : [[moduleOf(entry.import.types), join(manifest.name, path)]],
   ),
 );
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { published } from "../tree/source-files.js";
 import { readMarkdown, root } from "./markdown.js";
 
 const program = readMarkdown("README.md").blocks.find(({ language }) => language === "ts");
@@ -21,7 +22,7 @@ test("runs when pasted", async () => {
   onTestFinished(() => rm(folder, { recursive: true }));
   const modules = join(folder, "node_modules");
   await mkdir(modules);
-  await symlink(root, join(modules, "toolport"), "dir");
+  await symlink(published, join(modules, "toolport"), "dir");
   // npx takes the packages from here instead of the registry.
   for (const name of ["@modelcontextprotocol", ".bin"])
     await symlink(join(root, "node_modules", name), join(modules, name), "dir");

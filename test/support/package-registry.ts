@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { root } from "../tree/source-files.js";
+import { published, root } from "../tree/source-files.js";
 
 const run = promisify(execFile);
 
@@ -42,14 +42,15 @@ const manifestIn = async (folder: string): Promise<Manifest | undefined> =>
 export async function startPackageRegistry(): Promise<PackageRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "toolport-registry-"));
   const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-  const [{ filename }] = JSON.parse((await run("npm", pack, { cwd: root })).stdout) as [{ filename: string }];
-  const own = (await manifestIn(root))!;
+  const { stdout } = await run("npm", pack, { cwd: published });
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  const own = (await manifestIn(published))!;
   const installed = installedPackages();
   const fetched: string[] = [];
 
   /** The versions of a package and the folders that contain them. */
   const versionsOf = async (name: string): Promise<Map<string, { manifest: Manifest; folder: string }>> => {
-    const folders = name === own.name ? [root] : (installed.get(name) ?? []);
+    const folders = name === own.name ? [published] : (installed.get(name) ?? []);
     const found = await Promise.all(folders.map(async (each) => [await manifestIn(each), each] as const));
     return new Map(
       found.flatMap(([manifest, each]) =>

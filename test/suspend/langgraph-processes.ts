@@ -84,7 +84,7 @@ export class GraphProcesses {
   }
 }
 
-/** Three at a time: a process mostly waits until the lease of the killed one is over. */
+/** Six at a time: a process mostly waits until the lease of the killed one is over. */
 export async function eachOf<Item>(
   items: readonly Item[],
   run: (item: Item) => Promise<void>,
@@ -93,5 +93,5 @@ export async function eachOf<Item>(
   const worker = async () => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) await run(item);
   };
-  await Promise.all([worker(), worker(), worker()]);
+  await Promise.all(Array.from({ length: 6 }, worker));
 }

@@ -19,7 +19,7 @@ const VAGUE_NAMES = new Set(["types", "utils", "helpers", "common", "misc"]);
 
 /** Folders and files whose words are checked. */
 const CHECKED_WORDS = [
-  "src/",
+  "packages/",
   "test/",
   "docs/",
   "examples/",
@@ -55,7 +55,7 @@ const FORBIDDEN_WORDS = [
   "opendoors",
   "behind your back",
 ];
-/** Metaphors that no name and no comment of `src/` contains, within an identifier too. */
+/** Metaphors that no name and no comment of a source contains, within an identifier too. */
 const FORBIDDEN_IN_SOURCES: readonly {
   readonly words: RegExp;
   /** Where the word is an ordinary one. */
@@ -67,10 +67,10 @@ const FORBIDDEN_IN_SOURCES: readonly {
   { words: /departures?/i },
   // Not "boolean" and "clean".
   { words: /(?<![a-zA-Z])lean|[a-z]Lean(?![a-z])/ },
-  { words: /[lL]etter/, except: /^src\/(?!serve\/(replicas|calls)\/)/ },
+  { words: /[lL]etter/, except: /^packages\/(?!gateway\/src\/(replicas|calls)\/)/ },
   { words: /(?<![a-zA-Z])bells?(?![a-z])|[a-z]Bell/ },
   // The page of the console, and event streams of a gateway, have heartbeats.
-  { words: /(?<![a-zA-Z])beats?(?![a-z])|[a-z]Beat/, except: /^src\/(console|serve\/http)\// },
+  { words: /(?<![a-zA-Z])beats?(?![a-z])|[a-z]Beat/, except: /^packages\/(console|gateway\/src\/http)\// },
 ];
 /** Real data, not metaphors. A line of `file` that contains `text` is not checked. */
 const ALLOWED_USES: readonly { readonly file: string; readonly text: string }[] = [
@@ -88,11 +88,15 @@ const ALLOWED_USES: readonly { readonly file: string; readonly text: string }[] 
 
 const files = repositoryFiles();
 const read = (file: string) => readFileSync(join(root, file), "utf8");
-const ours = files.filter((file) => /^(src|test|scripts|bench|examples)\//.test(file) && CODE.test(file));
+const ours = files.filter(
+  (file) => /^(packages|test|scripts|bench|examples)\//.test(file) && CODE.test(file),
+);
+
+const isSource = (file: string) => /^packages\/[^/]+\/src\//.test(file);
 
 describe("files", () => {
   it("in src open with one sentence that states their purpose", () => {
-    const sources = ours.filter((file) => file.startsWith("src/") && !file.endsWith(".test.ts"));
+    const sources = ours.filter((file) => isSource(file) && !file.endsWith(".test.ts"));
     const silent = sources.filter((file) => !/^(#![^\n]*\n)?\/\*\*/.test(read(file)));
     expect(silent).toEqual([]);
   });
@@ -134,7 +138,7 @@ describe("files", () => {
   });
 
   it("in src use plain words in identifiers, too", () => {
-    const sources = ours.filter((file) => file.startsWith("src/"));
+    const sources = ours.filter(isSource);
     expect(sources.flatMap((file) => wordsIn(file, FORBIDDEN_IN_SOURCES))).toEqual([]);
   });
 

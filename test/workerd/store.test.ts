@@ -1,7 +1,6 @@
 /** The store of a Durable Object passes the store contract inside workerd, with and without a key. */
-import { readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-import ts from "typescript";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { leaseCases } from "../contract/store-lease-cases.js";
 import { recordCases } from "../contract/store-record-cases.js";
@@ -9,13 +8,14 @@ import { watchCases } from "../contract/store-watch-cases.js";
 import { type Miniflare, openMiniflare } from "../support/workerd.js";
 import { root } from "../tree/source-files.js";
 
+const WORKER = join(root, "test/fixtures/hosts/state-worker.ts");
 /** In the order of test/fixtures/hosts/state-worker.ts. */
 const cases = [...recordCases, ...leaseCases, ...watchCases].map(({ name }, index) => ({ name, index }));
 
 let miniflare: Miniflare;
 beforeAll(async () => {
   miniflare = await openMiniflare({
-    modules: collectModules(join(root, "test/fixtures/hosts/state-worker.ts")),
+    modules: [{ type: "ESModule", path: "worker.js", contents: await bundle(WORKER) }],
     durableObjects: { STATE: { className: "StateObject", useSQLite: true } },
   });
 });
@@ -28,28 +28,11 @@ describe.each(["no", "yes"])("with a key: %s", (key) => {
   });
 });
 
-interface Module {
-  readonly type: "ESModule";
-  readonly path: string;
-  readonly contents: string;
-}
-
-/** The file and all its imports as JavaScript. Only our own files may be imported: workerd has no packages. */
-function collectModules(entry: string, seen = new Map<string, Module>()): Module[] {
-  const { outputText } = ts.transpileModule(readFileSync(entry, "utf8"), {
-    compilerOptions: {
-      target: ts.ScriptTarget.ES2022,
-      module: ts.ModuleKind.ESNext,
-      verbatimModuleSyntax: true,
-    },
-  });
-  const path = relative(root, entry).replace(/\.ts$/, ".js").replaceAll("\\", "/");
-  seen.set(entry, { type: "ESModule", path, contents: outputText });
-  for (const { fileName } of ts.preProcessFile(outputText).importedFiles) {
-    if (!fileName.startsWith("."))
-      throw new Error(`${path} imports ${fileName}, which workerd does not have.`);
-    const imported = resolve(dirname(entry), fileName).replace(/\.js$/, ".ts");
-    if (!seen.has(imported)) collectModules(imported, seen);
-  }
-  return [...seen.values()];
+/** The file and its imports as one module. Only our own files may be imported: workerd has no packages. */
+async function bundle(input: string): Promise<string> {
+  const build = await rolldown({ input, platform: "neutral", external: /^(?!@toolport\/)[^./]/ });
+  const { output } = await build.generate({ format: "esm", codeSplitting: false });
+  const foreign = output[0].imports;
+  if (foreign.length > 0) throw new Error(`${input} needs ${foreign}, which workerd does not have.`);
+  return output[0].code;
 }

@@ -215,7 +215,7 @@ export function resultParts(
 }
 
 /** The same for APIs without a field for failure: a failure begins with `Error:`. */
-export function markedParts(result: ResultContent, audience?: AudienceRule): ContentPart[] {
+function markedParts(result: ResultContent, audience?: AudienceRule): ContentPart[] {
   const parts = resultParts(result, audience);
   return result.isError === true ? [textPart("Error:"), ...parts] : parts;
 }

@@ -100,15 +100,16 @@ test("every way to reach deferred tools works with ai 7", async () => {
     cpSync(join(root, "packages/toolport/dist"), join(home, "dist"), { recursive: true });
     cpSync(join(root, "packages/toolport/package.json"), join(home, "package.json"));
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    const program = "runtimes/ai-sdk-deferred.mjs";
-    cpSync(join(root, "test", program), join(folder, program));
-    mkdirSync(join(folder, "adapters"));
+    const program = "test/runtimes/ai-sdk-deferred.mjs";
+    const double = "packages/adapters/test";
+    cpSync(join(root, program), join(folder, program));
+    mkdirSync(join(folder, double), { recursive: true });
     for (const name of DOUBLE) {
-      const source = readFileSync(join(root, `packages/adapters/test/${name}.ts`), "utf8");
+      const source = readFileSync(join(root, double, `${name}.ts`), "utf8");
       const { outputText } = ts.transpileModule(source, {
         compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
       });
-      writeFileSync(join(folder, `adapters/${name}.js`), outputText);
+      writeFileSync(join(folder, double, `${name}.js`), outputText);
     }
     expect(typeProblems(folder)).toEqual([]);
     const { code, output } = await run(node, [join(folder, program)], { timeoutMs: 60_000 });

@@ -28,7 +28,7 @@ export interface McpRegistryClientOptions {
   /** Sends the requests. @default the runtime's `fetch`, through the environment's proxy if there is one */
   fetch?: typeof globalThis.fetch;
   /** Headers of every request, for registries that require a token. Responses are then cached in memory only. @default none */
-  headers?: NonNullable<HttpServerEntry["headers"]>;
+  headers?: HttpServerEntry["headers"];
   /** `User-Agent` header. @default "toolport/<version>" */
   userAgent?: string;
   /** Time limit of one attempt, until the last byte of the response. @default 15000 */

@@ -87,7 +87,7 @@ export function stateOf(config: ToolConfig): HookState {
 }
 
 /** Undefined outside of a graph. */
-export function graphTaskOf(config: ToolConfig): GraphTask | undefined {
+function graphTaskOf(config: ToolConfig): GraphTask | undefined {
   const { interrupt } = config;
   const scratchpad = scratchpadOf(config);
   if (typeof interrupt !== "function" || !isRecord(scratchpad)) return undefined;
@@ -97,7 +97,7 @@ export function graphTaskOf(config: ToolConfig): GraphTask | undefined {
 }
 
 /** The configuration of the node or tool that is running. */
-export const implicitConfig = (): ToolConfig =>
+const implicitConfig = (): ToolConfig =>
   (AsyncLocalStorageProviderSingleton.getRunnableConfig() as ToolConfig | undefined) ?? {};
 
 /** One call of a tool. */

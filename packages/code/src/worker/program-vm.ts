@@ -58,7 +58,7 @@ export interface VmHooks {
 }
 
 /** Options of a VM that is created or restored. */
-export const vmOptions = (wasm: CompiledWasm, memoryBytes: number, hooks: VmHooks) => ({
+const vmOptions = (wasm: CompiledWasm, memoryBytes: number, hooks: VmHooks) => ({
   wasm,
   memoryLimit: memoryBytes,
   maxStackSize: MAX_STACK_SIZE,
@@ -70,7 +70,7 @@ export const vmOptions = (wasm: CompiledWasm, memoryBytes: number, hooks: VmHook
   },
 });
 
-export async function createVm(wasm: CompiledWasm, memoryBytes: number): Promise<ReadyVm> {
+async function createVm(wasm: CompiledWasm, memoryBytes: number): Promise<ReadyVm> {
   const hooks: VmHooks = { isDue: () => false };
   const vm = await QuickJS.create(vmOptions(wasm, memoryBytes, hooks));
   return { vm, guest: vm.evalCode(GUEST_SOURCE, "toolport"), memoryBytes, hooks };

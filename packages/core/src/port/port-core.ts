@@ -37,6 +37,7 @@ export interface CallRound {
   readonly task?: TaskRecord | undefined;
   readonly hooks?: SessionHooks | undefined;
   readonly round?: CallerRound | undefined;
+  /** As in `ToolCall`. @internal */
   readonly admitFallback?: ToolCall["admitFallback"];
 }
 

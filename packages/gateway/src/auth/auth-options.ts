@@ -10,7 +10,6 @@ import {
   readText,
   readWebAddress,
 } from "@toolport/base";
-import type { JSONWebKeySet } from "jose";
 
 /** Algorithms of signatures that a gateway accepts. All are asymmetric. */
 export const SIGNING_ALGORITHMS = [
@@ -158,7 +157,7 @@ export interface AuthSettings {
   readonly issuer?: string | undefined;
   readonly audiences: readonly string[];
   /** A URL, keys, or undefined: discover the URL. */
-  readonly jwks?: string | JSONWebKeySet | undefined;
+  readonly jwks?: string | KeySet | undefined;
   readonly algorithms: readonly string[];
   readonly scopes: readonly string[];
   readonly connect?: ConnectClient | undefined;
@@ -291,7 +290,7 @@ function readKeys(reader: EntryReader): AuthSettings["jwks"] {
     const problem = problemOfKey(key);
     if (problem !== undefined) reader.report(["jwks", "keys", index], problem);
   }
-  return structuredClone({ keys }) as JSONWebKeySet;
+  return structuredClone({ keys });
 }
 
 /** Never shows a part of the key. */

@@ -53,7 +53,12 @@ export function createIssuer(
     return { keys: body["keys"] };
   };
   const isFixed = typeof jwks === "object";
-  return { name, fetchJson, metadata, keys: isFixed ? fixedKeys(jwks) : remoteKeys(read, context) };
+  return {
+    name,
+    fetchJson,
+    metadata,
+    keys: isFixed ? fixedKeys(jwks as JSONWebKeySet) : remoteKeys(read, context),
+  };
 }
 
 async function readMetadata(issuer: string, fetchJson: FetchJson): Promise<IssuerMetadata> {
