@@ -110,7 +110,7 @@ function toToolport(port: Port, all: AllPorts): Toolport {
   }
 
   /** Connects the servers that have not been listed yet, then reads a list of the catalog. */
-  async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
+  async function readCatalog<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
     await port.opened();
     await port.bringUp(pool.all(), wait);
     return [...read()];
@@ -188,9 +188,9 @@ function toToolport(port: Port, all: AllPorts): Toolport {
       await (await port.suspensions()).discard(token, options);
     },
     skills: (server) => createSkills(port, server),
-    resources: (wait) => listed(catalog.resources, wait),
-    resourceTemplates: (wait) => listed(catalog.resourceTemplates, wait),
-    prompts: (wait) => listed(catalog.prompts, wait),
+    resources: (wait) => readCatalog(catalog.resources, wait),
+    resourceTemplates: (wait) => readCatalog(catalog.resourceTemplates, wait),
+    prompts: (wait) => readCatalog(catalog.prompts, wait),
     async readResource(server, resource, access = {}) {
       await port.opened();
       return readResource(port, { server, resource }, access);

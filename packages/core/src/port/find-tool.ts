@@ -16,10 +16,10 @@ export async function findTool(port: PortCore, name: string, wait: WaitOptions):
   signal?.throwIfAborted();
   const owners = ownerNames(port, name).map((server) => pool.require(server));
   const failedBefore = owners.filter(({ state }) => state.status === "failed");
-  const ending = new AbortController();
-  const letGo = signal && onSharedAbort(signal, () => ending.abort(signal.reason));
+  const waiting = new AbortController();
+  const stopListening = signal && onSharedAbort(signal, () => waiting.abort(signal.reason));
   try {
-    const allServers = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
+    const allServers = port.bringUp(pool.all(), { ...wait, signal: signal && waiting.signal });
     if (owners.length > 0) {
       // Do not wait for other servers that are slow to connect.
       allServers.catch(() => {});
@@ -30,7 +30,7 @@ export async function findTool(port: PortCore, name: string, wait: WaitOptions):
     await allServers;
   } finally {
     // After this call, an abort by its caller must not stop connections that other callers wait for.
-    letGo?.();
+    stopListening?.();
   }
   const known = catalog.entry(name);
   if (known !== undefined) return known;

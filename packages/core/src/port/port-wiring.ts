@@ -138,21 +138,21 @@ function noteAbsence(catalog: Catalog, { server, to, error }: StateChange): void
   else if (to === "authenticating" || to === "ready") catalog.setAway(server, false);
 }
 
-interface CallHooks extends Pick<PipelineParts, "tasks" | "connectionFor" | "refresh"> {
+interface CallParts extends Pick<PipelineParts, "tasks" | "connectionFor" | "refresh"> {
   readonly malformed: MalformedCounts;
   /** Connects a server and makes its tools known. */
-  listed(
+  ensureTools(
     connection: ServerConnection,
     wait: WaitOptions & { patient?: boolean | undefined },
   ): Promise<unknown>;
 }
 
-export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks }: CallHooks): Pipeline {
+export function createPortPipeline(port: PortCore, { malformed, ensureTools, ...own }: CallParts): Pipeline {
   const { pool, catalog, parts } = port;
   const { settings } = parts;
   const { concurrency, rateLimit, maxQueue } = settings;
   return createPipeline({
-    ...hooks,
+    ...own,
     connections: pool,
     catalog,
     telemetry: parts.telemetry,
@@ -173,7 +173,7 @@ export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks
       const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
       const timeoutMs = Math.min(limitMs, deadline - performance.now());
       if (connection !== undefined && !catalog.knows(server))
-        await listed(connection, { signal: options.signal, timeoutMs, patient });
+        await ensureTools(connection, { signal: options.signal, timeoutMs, patient });
       return catalog.find(server, sourceName)?.info;
     },
     timeoutMs: settings.timeoutMs,

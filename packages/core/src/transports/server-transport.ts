@@ -131,7 +131,7 @@ export interface Resends {
    * Takes one resend for a new session or new credentials, at most once per call. A server that rejects every send, but runs
    * the call each time, must not receive it more often.
    */
-  takeHealing(): boolean;
+  takeRecovery(): boolean;
 }
 
 /** The connection was closed by `close()`. */

@@ -179,8 +179,8 @@ export class Endpoint {
     const { method, exchange } = request;
     let last: EndpointResponse | undefined;
     const authorization = headers["authorization"];
-    const question = { method, url, signal: exchange, authorization };
-    await authorize(question, async (fields) => {
+    const unauthorized = { method, url, signal: exchange, authorization };
+    await authorize(unauthorized, async (fields) => {
       exchange.throwIfAborted();
       if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
       last = await this.#open(url, request, { ...headers, ...fields });
@@ -197,7 +197,7 @@ export class Endpoint {
 function mayResend({ headers }: WireResponse, resends: Resends | undefined): boolean {
   if (resends === undefined) return true;
   const wantsNonce = headers.get("www-authenticate")?.includes("use_dpop_nonce") === true;
-  return wantsNonce ? resends.take() : resends.takeHealing();
+  return wantsNonce ? resends.take() : resends.takeRecovery();
 }
 
 /** There are new credentials, but this call must not be sent again. */
