@@ -289,7 +289,7 @@ export class Port extends PortCore {
 
   #connectionParts(): ConnectionParts {
     return connectionPartsOf(this, {
-      discover: async (session, signal) => {
+      readLists: async (session, signal) => {
         await this.lists.connected(session, signal).catch((error: unknown) => {
           throw toDiscoveryError(error, session.server);
         });
