@@ -31,7 +31,7 @@ export class PortOAuth {
   }
 
   /** Adds credentials to the requests of a server; undefined if the user does that. */
-  authorize = (server: string): AuthorizedSend | undefined => {
+  authorizedSendOf = (server: string): AuthorizedSend | undefined => {
     const config = this.#configOf(server);
     if (config === undefined || !this.#isOurs(config)) return undefined;
     const isAsked = typeof config.oauth === "object";

@@ -85,7 +85,7 @@ export function connectionPartsOf(port: PortCore, own: OwnConnectionParts): Conn
       proxy: parts.networkOf(config).proxy,
       maxMessageBytes: settings.maxMessageBytes,
       onStderr: stderrEvents(emitter, principal, config),
-      authorize: port.oauth.authorize,
+      authorizedSendOf: port.oauth.authorizedSendOf,
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
     listens: port.reads === "connect",
