@@ -112,10 +112,10 @@ function callOfCode(context: RequestContext, code: GatewayCode, call: ClientCall
     identity,
     inputResponses,
     facts: { tool: name, args },
-    async run(signal, answer) {
+    async run(signal, ask) {
       const onProgress = progressOf(context);
       const options = { signal, ...(onProgress && { onProgress }) };
-      const result = await code.open(context, answer).callTool(name, args, options);
+      const result = await code.open(context, ask).callTool(name, args, options);
       return { fields: resultFields(result), server: "" };
     },
     finish: ({ client }, { fields }) => ({ json: resultText(client, fields), facts: outcomeOf(fields) }),
@@ -167,7 +167,7 @@ function end(
     identity,
     inputResponses,
     facts,
-    async run(signal, answer) {
+    async run(signal, ask) {
       const onProgress = progress?.report ?? progressOf(context);
       const options: CallToolOptions = {
         signal,
@@ -177,7 +177,7 @@ function end(
       };
       const requestState = round?.kind === "server" ? round.state : undefined;
       const answered = await user.port.run(entry, facts.args, options, {
-        hooks: createHooks(context, answer),
+        hooks: createHooks(context, ask),
         round: { inputResponses, requestState, task, progressUntil: progress?.until },
         admitFallback: (call) => decideFallback(context, call, isApproved),
       });
