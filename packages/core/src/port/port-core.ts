@@ -131,7 +131,7 @@ export abstract class PortCore {
   }
 
   /** Makes the lists of these servers known: connects those that were never listed, or reads what is needed. */
-  abstract bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+  abstract ensureLists(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
 
   /** The tool of this public name, from its server: connects, or lists, the servers that may have it. */
   abstract findTool(name: string, wait: WaitOptions): Promise<CatalogEntry>;

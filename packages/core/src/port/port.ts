@@ -11,7 +11,7 @@ import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAnswer, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { bringUp, findTool } from "./find-tool.js";
+import { ensureLists, findTool } from "./find-tool.js";
 import { ListReader } from "./list-reader.js";
 import { NeededLists, type NeedOptions } from "./needed-lists.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
@@ -155,8 +155,10 @@ export class Port extends PortCore {
     };
   }
 
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
-    return this.reads === "needed" ? this.needs.needAll(connections, wait) : bringUp(this, connections, wait);
+  ensureLists(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
+    return this.reads === "needed"
+      ? this.needs.needAll(connections, wait)
+      : ensureLists(this, connections, wait);
   }
 
   /** Reads the lists of a server again. */

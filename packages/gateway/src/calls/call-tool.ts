@@ -140,14 +140,15 @@ function decideAndRun(
     if (isListed) checkParamHeaders(context, entry, args);
     const decided = parts.policy === undefined ? UNRULED : await decideCall(context, entry, args, call);
     if ("answer" in decided && decided.isDenied) return decided.answer;
-    if (round === undefined || !isApprovedRound(round)) return end(context, entry, call, facts, decided);
+    if (round === undefined || !isApprovedRound(round))
+      return runDecided(context, entry, call, facts, decided);
     // A refusal uses the state up, too: the person has decided.
-    return runOnce(context, round, () => end(context, entry, call, facts, decided));
+    return runOnce(context, round, () => runDecided(context, entry, call, facts, decided));
   });
 }
 
 /** Runs the call, if it may run. */
-function end(
+function runDecided(
   context: RequestContext,
   entry: ToolEntry,
   { identity, round, inputResponses: responses }: ClientCall,
