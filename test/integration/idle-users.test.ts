@@ -1,7 +1,7 @@
 /** Users of `as()`: what is equal for many of them is kept once, and an idle one keeps no connection. */
 import { EventEmitter, once } from "node:events";
 import { expect, test } from "vitest";
-import type { CallRound } from "../../packages/core/src/port/port-core.js";
+import type { CallSetup } from "../../packages/core/src/port/port-core.js";
 import { usersOf } from "../../packages/gateway/src/users.js";
 import { countingServer, TOOLS } from "../../packages/gateway/test/support/counting-server.js";
 import { createToolport } from "../../packages/toolport/src/index.js";
@@ -132,7 +132,7 @@ test("a call with the capabilities of its caller outlives the ordinary connectio
   const port = usersOf(toolport).use("ada", "needed");
   const tool = await port.findForCall("one__wait");
   const hooks = { capabilities: { roots: {} }, capabilityKey: "roots", passesInput: false };
-  const calling = port.run(tool, {}, {}, { hooks } as unknown as CallRound);
+  const calling = port.run(tool, {}, {}, { hooks } as unknown as CallSetup);
   await started;
   port.rest(0);
   expect(port.pool.created()).toEqual([]);

@@ -83,8 +83,8 @@ export function createCodeMode(toolport: CodeTools, options: CodeModeOptions = {
     return createProgramApi(tools.filter(isForModel));
   }
 
-  /** Runs a program, or continues one. */
-  async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
+  /** Runs a program, or continues one, and lets the console watch it. */
+  async function runWatched(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
     const { source, options: callOptions } = plan;
     const watcher = announceProgram(toolport, { source, context: callOptions.context });
     const keepText: RunPlan["keepText"] = (...given) => portOf(toolport)?.artifacts?.keep(...given);
@@ -113,12 +113,13 @@ export function createCodeMode(toolport: CodeTools, options: CodeModeOptions = {
     return outcome;
   }
 
+  /** What a run needs: the engine, and the tools as they are now. */
   async function open(signal: AbortSignal | undefined): Promise<{ executor: CodeExecutor; api: ProgramApi }> {
     signal?.throwIfAborted();
     closing.signal.throwIfAborted();
-    const [opened, api] = await Promise.all([options.executor ?? ownExecutor(), openApi({ signal })]);
+    const [executor, api] = await Promise.all([options.executor ?? ownExecutor(), openApi({ signal })]);
     closing.signal.throwIfAborted();
-    return { executor: opened, api };
+    return { executor, api };
   }
 
   async function execute(source: string, given: ExecuteOptions = {}): Promise<CodeOutcome> {
@@ -128,7 +129,7 @@ export function createCodeMode(toolport: CodeTools, options: CodeModeOptions = {
     const opened = await open(given.signal);
     if (given.suspend) return (await suspendedPrograms(opened)).execute(source, plan);
     // Without calls that may wait, no program pauses.
-    return (await inSpan(() => run({ ...plan, ...opened }))) as CodeOutcome;
+    return (await inSpan(() => runWatched({ ...plan, ...opened }))) as CodeOutcome;
   }
 
   async function resume(
@@ -146,7 +147,7 @@ export function createCodeMode(toolport: CodeTools, options: CodeModeOptions = {
       ...opened,
       toolport,
       inSpan,
-      run: (plan) => run({ ...opened, ...plan }),
+      run: (plan) => runWatched({ ...opened, ...plan }),
     });
   }
 

@@ -38,7 +38,7 @@ type State =
       readonly answers: Answer[];
     }
   /** Waits for its calls, as an image. */
-  | { readonly type: "kept"; readonly image: Image }
+  | { readonly type: "left"; readonly image: Image }
   | { readonly type: "ended" };
 
 export interface PooledProgramPlan {
@@ -137,7 +137,7 @@ export class PooledProgram implements ProgramRun {
         return state.run.answer(answer);
       case "leaving":
         return void state.answers.push(answer);
-      case "kept":
+      case "left":
       case "queued":
         this.#state = {
           ...state,
@@ -159,7 +159,7 @@ export class PooledProgram implements ProgramRun {
       (image) => {
         if (this.#state.type !== "leaving") return;
         if (image !== undefined)
-          this.#state = answers.length > 0 ? { type: "queued", image, answers } : { type: "kept", image };
+          this.#state = answers.length > 0 ? { type: "queued", image, answers } : { type: "left", image };
         else {
           this.#state = { type: "waiting", run, isLarge: true };
           for (const answer of answers) this.#give(answer);

@@ -99,7 +99,7 @@ export class ProgramCalls {
       return this.#refuse(id, record, toError("TOOL_NOT_FOUND", `There is no tool ${record.tool} any more.`));
     record.code = UNFINISHED;
     this.#waiting.push({ id, tool, args, record });
-    this.#next();
+    this.#startWaiting();
   }
 
   /** What is known about each call, in the order of their start. */
@@ -129,7 +129,7 @@ export class ProgramCalls {
       return this.#refuse(call.id, record, toError("INVALID_ARGUMENTS", message));
     }
     this.#waiting.push({ id: call.id, tool, args, record });
-    this.#next();
+    this.#startWaiting();
   }
 
   /** Cancels what is still running, at the servers too. */
@@ -144,7 +144,7 @@ export class ProgramCalls {
     this.plan.onFinished({ ...record });
   }
 
-  #next(): void {
+  #startWaiting(): void {
     while (this.#running < this.plan.limits.parallel && this.#waiting.length > 0)
       void this.#run(this.#waiting.shift()!);
   }
@@ -154,7 +154,7 @@ export class ProgramCalls {
     this.#running += 1;
     await this.#callAndAnswer(call);
     this.#running -= 1;
-    this.#next();
+    this.#startWaiting();
   }
 
   /** Resolves when the program has taken the answer. Keeps no result until then. */

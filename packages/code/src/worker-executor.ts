@@ -122,7 +122,7 @@ class WorkerExecutor implements CodeExecutor {
   /** Gives threads to the programs that want one. Called whenever something changes. */
   #schedule(): void {
     for (;;) {
-      const next = this.#next();
+      const next = this.#nextInTurn();
       if (next === undefined) return this.#prepareIdle();
       const thread = this.#threadFor(next);
       if (thread === undefined) return this.#makeRoom(next);
@@ -135,7 +135,7 @@ class WorkerExecutor implements CodeExecutor {
   }
 
   /** The first program of the owner with the fewest threads; of several, the one whose turn is longest ago. */
-  #next(): PooledProgram | undefined {
+  #nextInTurn(): PooledProgram | undefined {
     const threads = this.#sumByOwner(({ hasThread }) => hasThread);
     const rank = ({ owner }: PooledProgram) =>
       [threads.get(owner) ?? 0, this.#turns.get(owner) ?? 0] as const;

@@ -36,7 +36,7 @@ export async function authorizeInBrowser(options: AuthorizeInBrowserOptions): Pr
     const page = typeof authUrl === "function" ? await authUrl(listener.redirectUrl) : authUrl;
     const url = await checkLoginPage(page, { serverUrl: page });
     const visit = await waitForVisit(listener, url, options);
-    return await end(visit, options);
+    return await finishVisit(visit, options);
   } finally {
     await listener.close();
   }
@@ -57,12 +57,12 @@ function waitForVisit(
       resolve(visit);
     };
   });
-  show(url, options);
+  openPage(url, options);
   return withDeadline(visited, { signal, timeoutMs, onTimeout: () => tooLate(timeoutMs) });
 }
 
 /** Ignores a failure to open the browser, because the user also gets the URL. */
-function show(url: URL, { openBrowser = true, onUrl }: AuthorizeInBrowserOptions): void {
+function openPage(url: URL, { openBrowser = true, onUrl }: AuthorizeInBrowserOptions): void {
   onUrl?.(url.href);
   if (openBrowser === false) return;
   const open = openBrowser === true ? openInBrowser : openBrowser;
@@ -71,7 +71,7 @@ function show(url: URL, { openBrowser = true, onUrl }: AuthorizeInBrowserOptions
     .catch(() => {});
 }
 
-async function end(
+async function finishVisit(
   { params, answer }: CallbackVisit,
   { finish }: AuthorizeInBrowserOptions,
 ): Promise<URLSearchParams> {

@@ -110,9 +110,9 @@ function toToolport(port: Port, all: AllPorts): Toolport {
   }
 
   /** Connects the servers that have not been listed yet, then reads a list of the catalog. */
-  async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
+  async function readCatalog<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
     await port.opened();
-    await port.bringUp(pool.all(), wait);
+    await port.ensureLists(pool.all(), wait);
     return [...read()];
   }
 
@@ -124,7 +124,7 @@ function toToolport(port: Port, all: AllPorts): Toolport {
       const chosen = port.choose(servers).filter(({ config }) => config.enabled);
       const outcomes = await pool.connect(chosen, { ...wait, isRequested: true });
       // With the others, connecting has read the lists.
-      if (port.reads === "needed") await port.bringUp(chosen, wait);
+      if (port.reads === "needed") await port.ensureLists(chosen, wait);
       if (wait.signal?.aborted) throw wait.signal.reason;
       handleFailures(outcomes, settings.onServerError, parts.report);
       if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);
@@ -137,7 +137,7 @@ function toToolport(port: Port, all: AllPorts): Toolport {
     async tools({ servers, only, except, filter, all = false, deferred = false, ...wait } = {}) {
       await port.opened();
       const chosen = port.choose(servers);
-      await port.bringUp(chosen, wait);
+      await port.ensureLists(chosen, wait);
       if (settings.onServerError === "throw") throwFailures(chosen.flatMap(({ state }) => failureOf(state)));
       const isWanted = compileFilter({ only, except, filter });
       const passes = (tool: ToolInfo) =>
@@ -156,12 +156,12 @@ function toToolport(port: Port, all: AllPorts): Toolport {
     },
     async searchTools(query, { limit = 10, ...wait } = {}) {
       await port.opened();
-      await port.bringUp(pool.all(), wait);
+      await port.ensureLists(pool.all(), wait);
       return (await catalog.search(query, limit)).map(({ tool }) => tool);
     },
     async cost({ count, servers, ...wait } = {}) {
       await port.opened();
-      await port.bringUp(port.choose(servers), wait);
+      await port.ensureLists(port.choose(servers), wait);
       return (await import("./port/tool-costs.js")).toolCosts(port, { count, servers });
     },
     callTool: createCallTool(port) as Toolport["callTool"],
@@ -188,9 +188,9 @@ function toToolport(port: Port, all: AllPorts): Toolport {
       await (await port.suspensions()).discard(token, options);
     },
     skills: (server) => createSkills(port, server),
-    resources: (wait) => listed(catalog.resources, wait),
-    resourceTemplates: (wait) => listed(catalog.resourceTemplates, wait),
-    prompts: (wait) => listed(catalog.prompts, wait),
+    resources: (wait) => readCatalog(catalog.resources, wait),
+    resourceTemplates: (wait) => readCatalog(catalog.resourceTemplates, wait),
+    prompts: (wait) => readCatalog(catalog.prompts, wait),
     async readResource(server, resource, access = {}) {
       await port.opened();
       return readResource(port, { server, resource }, access);

@@ -159,7 +159,8 @@ async function setLevel({ request, client, parts }: RequestContext): Promise<Han
   return { json: resultText(client, {}) };
 }
 
-export class OpenRequests {
+/** Counts the open requests, for the shutdown. */
+export class RequestCount {
   #count = 0;
   #onIdle: (() => void) | undefined;
 

@@ -262,8 +262,8 @@ function createRouter(parts: GatewayParts, authenticator: Authenticator, options
   const handle = (request: HttpRequest, reply: HttpReply): Promise<void> => {
     const [path = ""] = request.target.split("?", 1);
     if (path === own || path === `${own}/`) return endpoint.handle(request, reply);
-    const whole = isKnown(path) ? undefined : request.unmounted?.();
-    return whole === undefined ? serveOther(request, reply, path) : handle(whole, reply);
+    const unmounted = isKnown(path) ? undefined : request.unmounted?.();
+    return unmounted === undefined ? serveOther(request, reply, path) : handle(unmounted, reply);
   };
   return {
     handle,

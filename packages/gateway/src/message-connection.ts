@@ -2,7 +2,7 @@
 
 import type { Fields } from "@toolport/base";
 import { resultOf } from "./calls/parked-calls.js";
-import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
+import { RequestCount, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
@@ -28,7 +28,7 @@ export class MessageConnection {
   /** What a legacy client said in its handshake. */
   #handshake = readHandshake({ protocolVersion: UNNAMED_LEGACY_VERSION });
   #stopFeed: (() => void) | undefined;
-  readonly #requests = new OpenRequests();
+  readonly #requests = new RequestCount();
   readonly #closed = new AbortController();
   /** Aborts when the connection is closed. */
   readonly closed: AbortSignal = this.#closed.signal;

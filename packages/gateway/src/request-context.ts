@@ -64,9 +64,9 @@ export interface GatewayCode {
   /**
    * The code mode of one request: its client decides which tools there are. Needs no `close()`.
    *
-   * @param answer asks the client while a call of a program waits. @default on the stream of the request
+   * @param ask asks the client while a call of a program waits. @default on the stream of the request
    */
-  open(context: RequestContext, answer?: AskClient): Pick<CodeMode, "tools" | "callTool">;
+  open(context: RequestContext, ask?: AskClient): Pick<CodeMode, "tools" | "callTool">;
   /** Ends the worker threads. */
   close(): Promise<void>;
 }
@@ -139,8 +139,8 @@ export interface Parkable {
   readonly identity: unknown;
   /** Answers that the client sent before it was asked. */
   readonly inputResponses: Fields | undefined;
-  /** Sends the request. `answer` is undefined if the client answers in another way. */
-  run(signal: AbortSignal, answer: AskClient | undefined): Promise<CallOutcome>;
+  /** Sends the request. Without `ask` the client is asked on the stream of its request, if at all. */
+  run(signal: AbortSignal, ask: AskClient | undefined): Promise<CallOutcome>;
   /** The result for the client that waits now. */
   finish(context: RequestContext, outcome: CallOutcome): Handled | Promise<Handled>;
   /** The result for a failed request; throws if it has none. */

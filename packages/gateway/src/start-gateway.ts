@@ -151,8 +151,8 @@ async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
   });
   return {
     isOffered: (name) => name === EXECUTE_NAME || name === SEARCH_NAME,
-    open: (context, answer) =>
-      createCodeMode(toolportOf(context, answer), {
+    open: (context, ask) =>
+      createCodeMode(toolportOf(context, ask), {
         ...options,
         executor: executorFor(context.client.principal),
       }),
@@ -164,14 +164,14 @@ async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
 }
 
 /** What programs use of a Toolport, as the client may use it. */
-function toolportOf(context: RequestContext, answer: AskClient | undefined) {
+function toolportOf(context: RequestContext, ask: AskClient | undefined) {
   const { port } = context.user;
   const limits = new ProgramLimits(context.parts.users, context.user);
   const callTool = (
     name: string,
     args: Readonly<Record<string, unknown>>,
     { signal }: { signal: AbortSignal },
-  ) => callInnerTool(context, { name, args, signal, answer, limits });
+  ) => callInnerTool(context, { name, args, signal, ask, limits });
   const toolport: Pick<Toolport, "tools" | "searchTools" | "callTool"> = {
     tools: (options) => toolsOf(context, options),
     async searchTools(query, { limit = 10, ...wait } = {}) {

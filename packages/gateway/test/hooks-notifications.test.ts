@@ -132,7 +132,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     });
     const reports: number[] = [];
     const caller = createTestCaller();
-    await port.bringUp(port.pool.all(), {});
+    await port.ensureLists(port.pool.all(), {});
     const onProgress = rising(({ progress }) => void reports.push(progress));
     await callFor(port, { tool: "count", args: { to: 7 } }, caller, { onProgress });
     expect(reports).toEqual([5, 5, 6, 7]);

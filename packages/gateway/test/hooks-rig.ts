@@ -77,7 +77,7 @@ export async function callFor(
   caller: TestCaller,
   options: Parameters<Port["run"]>[2] = {},
 ) {
-  await port.bringUp([port.pool.require(server)], {});
+  await port.ensureLists([port.pool.require(server)], {});
   const entry = port.catalog.find(server, tool);
   if (entry === undefined) throw new Error(`no tool ${tool}`);
   const answered = await port.run(entry, args, options, { hooks: caller, round: caller });

@@ -594,7 +594,7 @@ async function createPool(isSecure: boolean, options: AgentOptions): Promise<Poo
 }
 
 /** How long the server keeps the socket idle, from its last `keep-alive` header. */
-const KEEP_ALIVE = Symbol("promised");
+const KEEP_ALIVE = Symbol("keep alive");
 /** The idle mark at which the socket became idle. */
 const IDLE_SINCE = Symbol("idle since");
 interface IdleSocket extends Socket {

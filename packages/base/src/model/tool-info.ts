@@ -1,5 +1,5 @@
 /** A tool as users and models see it. */
-import { oncePerObject } from "../util/concurrency.js";
+import { oncePerObject } from "../util/collections.js";
 import { isRecord, jsonBytes } from "../util/json.js";
 
 /** One tool of one server. */

@@ -1,4 +1,4 @@
-/** Collections with one purpose each: slots, chunks, a queue, a bounded map, groups. */
+/** Collections with one purpose each: slots, chunks, a queue, a bounded map, groups, one value for each object. */
 
 /** A member of at most one list at a time. */
 export interface Slotted {
@@ -176,6 +176,18 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     if (this.size > this.max) this.delete(this.keys().next().value as Key);
     return this;
   }
+}
+
+/** Returns a function that calls `make` once for each object, and remembers the result as long as the object lives. */
+export function oncePerObject<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const values = new WeakMap<Key, Value>();
+  return (key) => {
+    const value = values.get(key);
+    if (value !== undefined || values.has(key)) return value as Value;
+    const made = make(key);
+    values.set(key, made);
+    return made;
+  };
 }
 
 /** The value of a key, made and kept if there is none. */

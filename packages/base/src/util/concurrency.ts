@@ -19,18 +19,6 @@ export function loadOnce<Loaded>(load: () => Promise<Loaded>): Loader<Loaded> {
   return loader;
 }
 
-/** Returns a function that calls `make` once for each object, and remembers the result as long as the object lives. */
-export function oncePerObject<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
-  const values = new WeakMap<Key, Value>();
-  return (key) => {
-    const value = values.get(key);
-    if (value !== undefined || values.has(key)) return value as Value;
-    const made = make(key);
-    values.set(key, made);
-    return made;
-  };
-}
-
 /** Runs once per key at a time; concurrent callers share the promise. */
 export const singleFlight = <T>(
   running: Map<string, Promise<T>>,

@@ -130,7 +130,7 @@ async function logIn(
 ): Promise<never> {
   const redirectUrl = redirectUrlOf(context);
   if (redirectUrl === undefined) throw authRequired(undefined, { status });
-  throw authRequired(await startAuthorization({ context, info, redirectUrl, scope }), { status });
+  throw authRequired(await startLogin({ context, info, redirectUrl, scope }), { status });
 }
 
 /** Requests tokens with the client's own credentials, without a user. */
@@ -185,7 +185,7 @@ const PENDING_MS = 600_000;
 const REUSE_MS = PENDING_MS * 0.8;
 
 /** The URL of the login page. A started login is reused, also if another process started it. */
-async function startAuthorization(parts: LoginParts): Promise<string> {
+async function startLogin(parts: LoginParts): Promise<string> {
   const { context, info } = parts;
   await checkAuthorizationServer(info, context);
   const login = await obtainOnce<Pick<StartedLogin, "authUrl">>({

@@ -44,7 +44,8 @@ const MAX_SENDS = 5;
 export function createServerOAuth(context: OAuthContext) {
   const tokens = new AccessTokens(context);
   const recoveries = new Map<string, Promise<HeldTokens>>();
-  const named = <T>(run: Promise<T>): Promise<T> =>
+  /** Errors name the server. */
+  const inContext = <T>(run: Promise<T>): Promise<T> =>
     run.catch((error) => Promise.reject(withServer(error, context)));
 
   const recover = (used: HeldTokens | undefined, challenge: Challenge): Promise<HeldTokens> =>
@@ -53,16 +54,16 @@ export function createServerOAuth(context: OAuthContext) {
   const send = async (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
     if (!isServerOrigin(context.serverUrl, request.url)) return sendWith({});
     const within = <T>(run: Promise<T>) =>
-      withDeadline(named(run), {
+      withDeadline(inContext(run), {
         signal: request.signal ?? undefined,
         onTimeout: () => new Error("unreachable"),
       });
-    let trouble: unknown;
+    let storeError: unknown;
     const usable = () =>
       within(tokens.usable()).catch((error: unknown) => {
         // Without the store it is unknown whether there are tokens. The server may not require any: send without.
         if (!(error instanceof Error && error.name === "StateError")) throw error;
-        trouble = error;
+        storeError = error;
         return undefined;
       });
     let held = await usable();
@@ -76,7 +77,7 @@ export function createServerOAuth(context: OAuthContext) {
       if (challenge === undefined) return response;
       observeChallenge(context, request, { response, held, startedAt });
       cancelBody(response);
-      if (trouble !== undefined) throw trouble;
+      if (storeError !== undefined) throw storeError;
       const isStepUp = challenge.kind === "insufficient_scope";
       if (sends >= MAX_SENDS || (isStepUp && stepUps++ > 0))
         throw withServer(tokensRejected(response.status), context);
@@ -87,20 +88,20 @@ export function createServerOAuth(context: OAuthContext) {
   return {
     /** Sends a request to the MCP endpoint with the current credentials. */
     send: send satisfies AuthorizedSend,
-    status: () => named(statusOf(tokens)),
+    status: () => inContext(statusOf(tokens)),
     /** The URL of a login that was started, in any process, and not finished yet. */
-    loginUrl: () => named(findOpenLogin(context).then((login) => login?.authUrl)),
+    loginUrl: () => inContext(findOpenLogin(context).then((login) => login?.authUrl)),
     /** Finishes a login with the parameters of its callback: checks them, exchanges the code, saves the tokens. */
     async finish(params: URLSearchParams, onSpent?: () => void): Promise<void> {
       const { store, http, identity, principal, now, observe } = context;
       const accepts = (login: FinishedAuthorization) =>
         login.identity === identity && login.principal === principal;
-      await named(finishAuthorization(params, { store, http, accepts, onSpent, now, observe }));
+      await inContext(finishAuthorization(params, { store, http, accepts, onSpent, now, observe }));
       // Cache the tokens now, in case the store fails before the next request.
       await tokens.cache.read().catch(() => {});
     },
     /** Revokes the tokens if the authorization server supports it, and deletes everything stored for this server and user. */
-    logOut: () => named(logOut(tokens)),
+    logOut: () => inContext(logOut(tokens)),
     hasNewCredentials: () => tokens.hasNew(),
   };
 }

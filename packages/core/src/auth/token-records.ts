@@ -15,6 +15,7 @@ export interface TokenRecord {
   readonly client: OAuthClient;
   readonly resource: string;
   readonly accessToken: string;
+  /** To a DPoP key: each request needs a proof. */
   readonly isBound: boolean;
   readonly refreshToken?: string | undefined;
   /** The granted scopes; the requested ones if the response does not name them. */

@@ -31,7 +31,7 @@ export class ConnectionPool {
   readonly #adapt: (config: ServerConfig) => ServerConfig;
   readonly #connections = new Map<string, ServerConnection>();
   /** Configurations before `adapt`. */
-  readonly #given = new Map<string, ServerConfig>();
+  readonly #configs = new Map<string, ServerConfig>();
   /** Eras and sessions of connections that rest, if they are known. */
   #resting: Map<string, RememberedEra | undefined> | undefined;
   /** Replaced connections that close after their last call. */
@@ -44,7 +44,7 @@ export class ConnectionPool {
   }
 
   get names(): string[] {
-    return [...this.#given.keys()];
+    return [...this.#configs.keys()];
   }
 
   all(): ServerConnection[] {
@@ -58,7 +58,7 @@ export class ConnectionPool {
 
   /** Created on first use. */
   get(name: string): ServerConnection | undefined {
-    const config = this.#given.get(name);
+    const config = this.#configs.get(name);
     return this.#connections.get(name) ?? (config && this.#create(config));
   }
 
@@ -69,7 +69,7 @@ export class ConnectionPool {
 
   /** The configuration of a server. */
   configOf(name: string): ServerConfig | undefined {
-    return this.#connections.get(name)?.config ?? this.#given.get(name);
+    return this.#connections.get(name)?.config ?? this.#configs.get(name);
   }
 
   /** The configurations of all servers, in their order. */
@@ -93,7 +93,7 @@ export class ConnectionPool {
   /** Adds a server. Its connection is created when it is needed, unless it replaces another one. */
   add(config: ServerConfig): void {
     const previous = this.#connections.get(config.name);
-    this.#given.set(config.name, config);
+    this.#configs.set(config.name, config);
     if (previous !== undefined) previous.replacement = this.#create(config);
   }
 
@@ -144,7 +144,7 @@ export class ConnectionPool {
 
   /** Replaces the connections of these servers, with newly adapted configurations. Calls under way finish on the old ones. */
   renew(isMeant: (config: ServerConfig) => boolean): void {
-    for (const config of [...this.#given.values()].filter(isMeant)) {
+    for (const config of [...this.#configs.values()].filter(isMeant)) {
       const old = this.#connections.get(config.name);
       this.add(config);
       const made = old?.replacement;
@@ -161,7 +161,7 @@ export class ConnectionPool {
     const connection = this.#connections.get(name);
     this.#connections.delete(name);
     this.#resting?.delete(name);
-    this.#given.delete(name);
+    this.#configs.delete(name);
     const leaving = [...this.#leaving].filter((old) => old.name === name);
     await Promise.all([connection, ...leaving].map((each) => each?.disconnect()));
   }

@@ -109,7 +109,7 @@ export interface ConnectionParts
   /** True if the user has logged in since the server last rejected the credentials. @default never */
   readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;
   /** Reads the lists of the server. The connection is ready after that. */
-  discover(session: Session, signal: AbortSignal): Promise<void>;
+  readLists(session: Session, signal: AbortSignal): Promise<void>;
   onState(change: StateChange): void;
   /** The server sent something that is not a valid message. The connection stays open. */
   onInvalidMessage?:

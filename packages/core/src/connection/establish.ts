@@ -28,17 +28,17 @@ export interface Established {
 export async function establish(options: EstablishOptions): Promise<Established> {
   const { config, parts, lastEra } = options;
   // A tap needs the handshake as well: without it a recording cannot be replayed.
-  const asks = config.protocol !== "auto" || config.tap !== undefined;
-  const remembered = asks ? undefined : (lastEra ?? (await parts.eras.recall(config)));
+  const mustNegotiate = config.protocol !== "auto" || config.tap !== undefined;
+  const remembered = mustNegotiate ? undefined : (lastEra ?? (await parts.eras.recall(config)));
   if (remembered === undefined || declaresNothing(remembered)) return attempt(options, undefined);
-  let trusted = false;
+  let isProven = false;
   try {
     return await attempt(options, remembered, () => {
-      trusted = true;
+      isProven = true;
     });
   } catch (error) {
     // The server answered in the remembered era, or could not be reached: the remembered era is not the cause.
-    if (trusted || options.signal.aborted || isAbsence(error)) throw error;
+    if (isProven || options.signal.aborted || isAbsence(error)) throw error;
     if (remembered.era === "legacy" && !isRefusedHandshake(error)) throw error;
     await parts.eras.forget(config);
     return attempt(options, undefined);
@@ -77,7 +77,7 @@ async function attempt(
   try {
     signal.throwIfAborted();
     options.onConnected(session);
-    await parts.discover(session, signal);
+    await parts.readLists(session, signal);
     // The server used to have lists and now has none: it has changed, so its era is negotiated again.
     if (session.unproven && parts.listens !== false)
       throw new ConnectionError({

@@ -32,10 +32,10 @@ import { ReconnectWait, RestartBudget, reconnectWaits } from "./reconnect-policy
 import {
   findLoss,
   isClosing,
+  isConnectionFailure,
   isLost,
   isRefusedEra,
   isSessionLost,
-  isWayError,
   mayBeReplacedAtOnce,
   PING_LIMIT_MS,
   retryableIfLost,
@@ -59,12 +59,14 @@ export class ServerConnection {
   readonly #closing = new ClosingSessions();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
-  /** Number of callers that wait for `#opening`; undefined for a reconnect, which does not depend on callers. */
-  #waiting: number | undefined;
-  #ended = new AbortController();
+  /** The callers that `#opening` was begun for: it ends with the last of them. Undefined for a reconnect, which does not depend on callers. */
+  #openingWaiters: number | undefined;
+  /** Ends `#opening`. */
+  #openingAbort = new AbortController();
   /** The last negotiated era, reused when the same process restarts. */
   lastEra: Established["era"];
   readonly #reconnectWait = new ReconnectWait();
+  /** All callers that wait, also for an earlier attempt. */
   #waiters = 0;
   /** The session that is being pinged, so that there is one ping at a time. */
   #pinged: Session | undefined;
@@ -109,8 +111,7 @@ export class ServerConnection {
       const refusal = this.#refusal(options);
       if (refusal !== undefined) return Promise.reject(refusal);
       const isRetry = this.#hasFailed() && !options.isRequested;
-      this.#begin((signal) => this.#openOnce(isRetry, signal));
-      this.#waiting = 0;
+      this.#begin((signal) => this.#openOnce(isRetry, signal), 0);
     }
     return this.#wait(options);
   }
@@ -144,7 +145,7 @@ export class ServerConnection {
 
   /** For a call that has a fallback server left: throws if the server is lost, and starts to reconnect it. */
   #refuseToWait(): void {
-    const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
+    const isComingBack = this.#opening !== undefined && this.#openingWaiters === undefined;
     if (!isComingBack && !this.#hasFailed()) return;
     const error = errorOf(this.#state) ?? this.#budget.last;
     if (this.#opening === undefined && this.#refusal() === undefined)
@@ -253,16 +254,16 @@ export class ServerConnection {
     const session = "session" in state ? state.session : undefined;
     this.#budget.closed(state.status === "ready" ? performance.now() - state.since : 0);
     this.#move(next, reason);
-    this.#ended.abort(serverDown(this.config));
+    this.#openingAbort.abort(serverDown(this.config));
     // The attempt may take a while to end; new callers must not wait for it.
     this.#opening = undefined;
     if (session !== undefined) this.#closing.track(session.close());
   }
 
-  #begin(open: (signal: AbortSignal) => Promise<Session>): void {
-    this.#waiting = undefined;
-    this.#ended = new AbortController();
-    const opening = open(this.#ended.signal);
+  #begin(open: (signal: AbortSignal) => Promise<Session>, waiters?: number): void {
+    this.#openingWaiters = waiters;
+    this.#openingAbort = new AbortController();
+    const opening = open(this.#openingAbort.signal);
     this.#opening = opening;
     const done = () => {
       if (this.#opening === opening) this.#opening = undefined;
@@ -273,14 +274,14 @@ export class ServerConnection {
   /** Waits for the current attempt, within the limits of the caller. */
   #wait({ signal, timeoutMs }: WaitOptions): Promise<Session> {
     const opening = this.#opening ?? Promise.reject(serverDown(this.config));
-    if (this.#waiting !== undefined) this.#waiting += 1;
+    if (this.#openingWaiters !== undefined) this.#openingWaiters += 1;
     this.#waiters += 1;
     const leave = () => {
       this.#waiters -= 1;
-      if (this.#opening !== opening || this.#waiting === undefined) return;
-      this.#waiting -= 1;
+      if (this.#opening !== opening || this.#openingWaiters === undefined) return;
+      this.#openingWaiters -= 1;
       // After a timeout the caller may ask again. After an abort by the last caller, the attempt is stopped.
-      if (signal?.aborted && this.#waiting === 0)
+      if (signal?.aborted && this.#openingWaiters === 0)
         this.#stop({ status: "idle" }, "no caller waits for it any more");
     };
     return withDeadline(opening, {
@@ -488,7 +489,7 @@ export async function runOnSession<Result>(
       // After an abort, the caller gets the reason of its own signal.
       if (signal?.aborted) throw error;
       const failure = error as ToolportError;
-      await heal(connection, failure, session, options);
+      await recover(connection, failure, session, options);
       try {
         return await operation(await acquire());
       } catch (later) {
@@ -505,7 +506,7 @@ export async function runOnSession<Result>(
 }
 
 /** Throws the error, unless the operation may run once more on another session. */
-async function heal(
+async function recover(
   connection: ServerConnection,
   failure: ToolportError,
   session: Session,
@@ -517,8 +518,8 @@ async function heal(
   if (isOtherEra) await connection.renegotiate(session, failure);
   else if (isLost(failure, session)) connection.renew(session, failure);
   const isSafe = failure.outcome === "unsent" || options.repeatable;
-  const isWorthIt = isSafe && (isOtherEra || isWayError(failure, session));
+  const isWorthIt = isSafe && (isOtherEra || isConnectionFailure(failure, session));
   const { resends } = options;
-  const take = () => (isSessionLost(failure, session) ? resends?.takeHealing() : resends?.take());
+  const take = () => (isSessionLost(failure, session) ? resends?.takeRecovery() : resends?.take());
   if (!isWorthIt || take() === false) throw retryableIfLost(failure, session);
 }

@@ -39,7 +39,7 @@ export const isClosing = (error: ToolportError): boolean =>
   error instanceof ConnectionError && error.code === "CLOSED";
 
 /** The connection failed, not the request: worth one more attempt on a new session. */
-export function isWayError(error: ToolportError, session: Session): boolean {
+export function isConnectionFailure(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
   return error instanceof ConnectionError && ["UNREACHABLE", "CLOSED", "STREAM_CUT"].includes(error.code);
 }

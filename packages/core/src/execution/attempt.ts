@@ -101,7 +101,7 @@ export function createAttempt(parts: AttemptParts): ResolvedHandler {
     let answer: CallAnswer;
     try {
       // A caller with hooks follows its tasks, and answers its questions, itself.
-      answer = toAnswer(call, await (call.hooks === undefined ? receive(attempt) : send(attempt)));
+      answer = toAnswer(call, await (call.hooks === undefined ? sendAndFollow(attempt) : send(attempt)));
     } catch (cause) {
       // After an abort, the caller gets the reason of its own signal.
       if (options.signal?.aborted) throw cause;
@@ -117,8 +117,8 @@ export function createAttempt(parts: AttemptParts): ResolvedHandler {
   };
 }
 
-/** The result as the server sent it; that of the task if the call has become one. */
-async function receive(attempt: Attempt): Promise<RawResult> {
+/** Sends the call. Resolves with the result as the server sent it; with that of the task if the call has become one. */
+async function sendAndFollow(attempt: Attempt): Promise<RawResult> {
   const { call, parts } = attempt;
   try {
     // A call that waits for a task, or a repeated attempt of one that has become a task.
@@ -146,27 +146,27 @@ async function follow(attempt: Attempt, task: StartedTask): Promise<RawResult> {
 
 /** Sends the call. If the server refuses its headers, reads the definition of the tool again and sends it once more. */
 async function send(attempt: Attempt): Promise<RawResult> {
-  const { call, connection: own, timeoutMs, startedAt } = attempt;
+  const { call, timeoutMs, startedAt } = attempt;
   const { hooks, options, patient, resends } = call;
   const { telemetry, trace, connectionFor, refresh } = attempt.parts;
   const { signal } = options;
   const waitMs = Math.min(timeoutMs, call.deadline - startedAt);
   const connection =
     hooks === undefined || hooks.capabilityKey === ""
-      ? own
-      : await connectionFor(own, hooks, { timeoutMs: waitMs, signal, patient });
+      ? attempt.connection
+      : await connectionFor(attempt.connection, hooks, { timeoutMs: waitMs, signal, patient });
   const operation = (session: Session) =>
     telemetry.isActive
       ? trace({ call, session }, (meta) => request(attempt, session, meta))
       : request(attempt, session);
-  const wait = { repeatable: isRepeatable(call), resends, waitMs, patient, signal };
+  const runOptions = { repeatable: isRepeatable(call), resends, waitMs, patient, signal };
   try {
-    return await runOnSession(connection, operation, wait);
+    return await runOnSession(connection, operation, runOptions);
   } catch (error) {
     const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
-    if (!isMismatch || attempt.isRefreshed || resends?.takeHealing() === false) throw error;
+    if (!isMismatch || attempt.isRefreshed || resends?.takeRecovery() === false) throw error;
   }
-  await refresh(own, signal);
+  await refresh(attempt.connection, signal);
   attempt.isRefreshed = true;
   return send(attempt);
 }
@@ -181,7 +181,7 @@ function request(attempt: Attempt, session: Session, trace?: Record<string, stri
   const mayBeTask = hooks === undefined && (execution !== undefined || Boolean(options.task));
   const task = mayBeTask ? requestTask(call, session, execution) : round?.task;
   const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
-  // Always with `_meta`, which the channel sets: see `Port.run`.
+  // With `_meta` even if it is undefined: the channel sets it in a copy, and a field that the copied object lacks takes a microsecond.
   const params = {
     name: tool.sourceName,
     arguments: args,
@@ -218,14 +218,14 @@ function toAnswer(call: ResolvedCall, raw: RawResult): CallAnswer {
   const made = toToolResult(raw, tool.server);
   const result = options.task ? withoutReceipt(call, made, raw) : made;
   // The server asks for input, or has begun a task: a caller with hooks goes on itself.
-  const isOwn =
+  const isOpen =
     call.hooks !== undefined &&
     (raw["resultType"] === "input_required" ||
       (raw["content"] === undefined && readCreatedTask(raw) !== undefined));
   // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`, which keeps caches from sharing it.
-  if (isOwn || dependsOnInput(raw)) {
+  if (isOpen || dependsOnInput(raw)) {
     const marked = { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } };
-    return { result: marked, received: raw, isOpen: isOwn };
+    return { result: marked, received: raw, isOpen };
   }
   return { result, received: raw, isOpen: options.task ? receipts.has(raw) : false };
 }

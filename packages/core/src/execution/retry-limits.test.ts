@@ -106,7 +106,7 @@ describe("limits of a retry", () => {
 
 test("three sends allow two resends, one of them for a recovery", () => {
   const resends = createResends(3);
-  expect([resends.takeHealing(), resends.takeHealing(), resends.take(), resends.take()]).toEqual([
+  expect([resends.takeRecovery(), resends.takeRecovery(), resends.take(), resends.take()]).toEqual([
     true,
     false,
     true,
@@ -116,6 +116,6 @@ test("three sends allow two resends, one of them for a recovery", () => {
 
 test("a recovery uses up a resend", () => {
   const resends = createResends(2);
-  expect([resends.take(), resends.takeHealing()]).toEqual([true, false]);
-  expect(createResends(1).takeHealing()).toBe(false);
+  expect([resends.take(), resends.takeRecovery()]).toEqual([true, false]);
+  expect(createResends(1).takeRecovery()).toBe(false);
 });

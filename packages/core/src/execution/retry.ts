@@ -221,7 +221,7 @@ export function askPredicate(
 /** @param maxSends number of sends, including the first */
 export function createResends(maxSends: number): Resends {
   let left = maxSends - 1;
-  let isHealed = false;
+  let hasRecovered = false;
   const take = (): boolean => {
     if (left <= 0) return false;
     left -= 1;
@@ -229,9 +229,9 @@ export function createResends(maxSends: number): Resends {
   };
   return {
     take,
-    takeHealing() {
-      if (isHealed || !take()) return false;
-      isHealed = true;
+    takeRecovery() {
+      if (hasRecovered || !take()) return false;
+      hasRecovered = true;
       return true;
     },
   };

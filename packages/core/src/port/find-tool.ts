@@ -16,21 +16,21 @@ export async function findTool(port: PortCore, name: string, wait: WaitOptions):
   signal?.throwIfAborted();
   const owners = ownerNames(port, name).map((server) => pool.require(server));
   const failedBefore = owners.filter(({ state }) => state.status === "failed");
-  const ending = new AbortController();
-  const letGo = signal && onSharedAbort(signal, () => ending.abort(signal.reason));
+  const waiting = new AbortController();
+  const stopListening = signal && onSharedAbort(signal, () => waiting.abort(signal.reason));
   try {
-    const allServers = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
+    const allServers = port.ensureLists(pool.all(), { ...wait, signal: signal && waiting.signal });
     if (owners.length > 0) {
       // Do not wait for other servers that are slow to connect.
       allServers.catch(() => {});
-      await port.bringUp(owners, wait);
+      await port.ensureLists(owners, wait);
       const early = catalog.entry(name);
       if (early !== undefined) return early;
     }
     await allServers;
   } finally {
     // After this call, an abort by its caller must not stop connections that other callers wait for.
-    letGo?.();
+    stopListening?.();
   }
   const known = catalog.entry(name);
   if (known !== undefined) return known;
@@ -99,7 +99,7 @@ const COMING_UP = ["idle", "connecting", "connected", "discovering"];
  * Connects servers that were never connected and whose lists are not known from an exported catalog. A failed server stays
  * disconnected until a caller names it. Stale lists are read again.
  */
-export async function bringUp(
+export async function ensureLists(
   port: ListedPort,
   connections: readonly ServerConnection[],
   wait: WaitOptions,
@@ -114,12 +114,12 @@ export async function bringUp(
     ...connections.map((connection) => refreshStale(port, connection, wait)),
   ]);
   if (wait.signal?.aborted) throw wait.signal.reason;
-  await bringUpFallbacks(port, connections, wait);
+  await ensureFallbackLists(port, connections, wait);
   return outcomes;
 }
 
 /** The tools of an unreachable server that was never listed are taken from its fallback servers, so these are connected. */
-async function bringUpFallbacks(
+async function ensureFallbackLists(
   { pool, catalog }: PortCore,
   connections: readonly ServerConnection[],
   wait: WaitOptions,

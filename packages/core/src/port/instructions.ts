@@ -27,7 +27,7 @@ export async function instructions(
   { servers, maxChars = Number.POSITIVE_INFINITY, ...wait }: InstructionsOptions,
 ): Promise<string> {
   const connections = port.choose(servers);
-  await port.bringUp(connections, wait);
+  await port.ensureLists(connections, wait);
   // The lists may come from an export or a store, but instructions need a connection.
   await port.pool.connect(
     connections.filter(({ state }) => state.status === "idle"),

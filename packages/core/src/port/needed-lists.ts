@@ -87,7 +87,7 @@ export class NeededLists {
         if (this.#isResting(name)) return await this.#fallBack(config, key);
         // With a scan, other lists must be known before their entries are used.
         const keys = parts.settings.scan === undefined ? [key] : LIST_KEYS;
-        if (reads === "connect") await this.#bringUp(name);
+        if (reads === "connect") await this.#ensureAll(name);
         else await this.#port.read(pool.require(name), (session) => lists.read(session, keys), {});
         this.#failedAt?.delete(name);
       }
@@ -105,11 +105,11 @@ export class NeededLists {
   }
 
   /** The port reads all lists when it connects. */
-  async #bringUp(name: string): Promise<void> {
+  async #ensureAll(name: string): Promise<void> {
     const { pool, catalog } = this.#port;
     const connection = pool.require(name);
     if (connection.state.status === "failed" || !catalog.knows(name)) await connection.acquire();
-    await this.#port.bringUp([connection], {});
+    await this.#port.ensureLists([connection], {});
   }
 
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */

@@ -32,7 +32,7 @@ import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** Set for a call that may be suspended, and for one of a caller with capabilities of its own. */
-export interface CallRound {
+export interface CallSetup {
   readonly suspension?: CallSuspension | undefined;
   readonly task?: TaskRecord | undefined;
   readonly hooks?: SessionHooks | undefined;
@@ -130,8 +130,8 @@ export abstract class PortCore {
     });
   }
 
-  /** Connects the servers whose tools are needed. */
-  abstract bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+  /** Makes the lists of these servers known: connects those that were never listed, or reads what is needed. */
+  abstract ensureLists(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
 
   /** The tool of this public name, from its server: connects, or lists, the servers that may have it. */
   abstract findTool(name: string, wait: WaitOptions): Promise<CatalogEntry>;
@@ -146,7 +146,7 @@ export abstract class PortCore {
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
-    own?: CallRound,
+    setup?: CallSetup,
   ): Promise<CallAnswer>;
 
   /** A server was added or removed. */

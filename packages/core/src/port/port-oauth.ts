@@ -22,7 +22,7 @@ export class PortOAuth {
   readonly #principal: string | undefined;
   readonly #port: OAuthAccess;
   /** By identity, so that another URL under the same name does not get the old tokens. */
-  readonly #keepers = new Map<string, ServerOAuth | Promise<ServerOAuth>>();
+  readonly #servers = new Map<string, ServerOAuth | Promise<ServerOAuth>>();
 
   constructor(parts: SharedParts, principal: string | undefined, port: OAuthAccess) {
     this.#parts = parts;
@@ -31,18 +31,16 @@ export class PortOAuth {
   }
 
   /** Adds credentials to the requests of a server; undefined if the user does that. */
-  authorize = (server: string): AuthorizedSend | undefined => {
+  authorizedSendOf = (server: string): AuthorizedSend | undefined => {
     const config = this.#configOf(server);
     if (config === undefined || !this.#isOurs(config)) return undefined;
-    const isAsked = typeof config.oauth === "object";
+    const isConfigured = typeof config.oauth === "object";
     const identity = serverIdentity(config);
     return (request, send) => {
       // A token in the configured headers takes precedence.
-      if (request.authorization !== undefined && !isAsked) return send({});
-      const keeper = this.#keepers.get(identity) ?? this.#keeper(config);
-      return "send" in keeper
-        ? keeper.send(request, send)
-        : keeper.then((loaded) => loaded.send(request, send));
+      if (request.authorization !== undefined && !isConfigured) return send({});
+      const oauth = this.#servers.get(identity) ?? this.#oauthOf(config);
+      return "send" in oauth ? oauth.send(request, send) : oauth.then((loaded) => loaded.send(request, send));
     };
   };
 
@@ -51,7 +49,7 @@ export class PortOAuth {
     const config = this.#configOf(server);
     if (config === undefined || !this.#isOurs(config)) return false;
     try {
-      return await (await this.#keeper(config)).hasNewCredentials();
+      return await (await this.#oauthOf(config)).hasNewCredentials();
     } catch {
       // The store failed. The caller throws its own error.
       return false;
@@ -62,7 +60,7 @@ export class PortOAuth {
   async require(server: string): Promise<ServerOAuth> {
     const config = this.#configOf(server);
     if (config !== undefined && config.oauth !== false && config.authProvider === undefined)
-      return this.#keeper(config);
+      return this.#oauthOf(config);
     throw new ConfigError({
       code: "INVALID_CONFIG",
       server,
@@ -94,18 +92,20 @@ export class PortOAuth {
 
   /** The server was removed: one added later under the same name reads its credentials from the store. */
   forget(config: ServerConfig): void {
-    this.#keepers.delete(serverIdentity(config));
+    this.#servers.delete(serverIdentity(config));
   }
 
   async status(server: string): Promise<OAuthStatus | undefined> {
     const config = this.#configOf(server);
-    return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).status() : undefined;
+    return config !== undefined && this.#isOurs(config) ? (await this.#oauthOf(config)).status() : undefined;
   }
 
   /** The URL of a login that was started and not finished yet; undefined also if Toolport does not handle the credentials. */
   async loginUrl(server: string): Promise<string | undefined> {
     const config = this.#configOf(server);
-    return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).loginUrl() : undefined;
+    return config !== undefined && this.#isOurs(config)
+      ? (await this.#oauthOf(config)).loginUrl()
+      : undefined;
   }
 
   #configOf(server: string): HttpConfig | SseConfig | undefined {
@@ -120,9 +120,9 @@ export class PortOAuth {
     return oauth !== undefined || callbackUrl !== undefined || isSaved;
   }
 
-  #keeper(config: HttpConfig | SseConfig): ServerOAuth | Promise<ServerOAuth> {
+  #oauthOf(config: HttpConfig | SseConfig): ServerOAuth | Promise<ServerOAuth> {
     const identity = serverIdentity(config);
-    const known = this.#keepers.get(identity);
+    const known = this.#servers.get(identity);
     if (known !== undefined) return known;
     const { settings, emitter, warn } = this.#parts;
     const principal = this.#principal;
@@ -143,10 +143,10 @@ export class PortOAuth {
         observe: (exchange) => observe(exchange, { server: config.name, redact: secretsOf(config).foreign }),
       }),
     );
-    this.#keepers.set(identity, made);
+    this.#servers.set(identity, made);
     made.then(
-      (keeper) => {
-        if (this.#keepers.get(identity) === made) this.#keepers.set(identity, keeper);
+      (oauth) => {
+        if (this.#servers.get(identity) === made) this.#servers.set(identity, oauth);
       },
       () => {},
     );

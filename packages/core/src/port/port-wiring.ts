@@ -57,14 +57,14 @@ export function createPortCatalog(port: PortCore, ownNames: () => readonly strin
 }
 
 /** What the port does when a connection reports something. */
-export interface ConnectionHooks extends Pick<ConnectionParts, "discover" | "onSilent"> {
+export interface OwnConnectionParts extends Pick<ConnectionParts, "readLists" | "onSilent"> {
   connectionChanged(server: string, to: "ready" | "closed"): void;
   /** @param uri undefined: any resource may have changed */
   resourceChanged(server: string, uri?: string): void;
 }
 
 /** What every connection of the port needs. */
-export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): ConnectionParts {
+export function connectionPartsOf(port: PortCore, own: OwnConnectionParts): ConnectionParts {
   const { parts } = port;
   const { settings, emitter } = parts;
   const principal = port.principal?.name;
@@ -85,15 +85,15 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
       proxy: parts.networkOf(config).proxy,
       maxMessageBytes: settings.maxMessageBytes,
       onStderr: stderrEvents(emitter, principal, config),
-      authorize: port.oauth.authorize,
+      authorizedSendOf: port.oauth.authorizedSendOf,
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
     listens: port.reads === "connect",
     shareEra: principal === undefined ? undefined : (era) => shareEra(parts.interned, era),
-    discover: hooks.discover,
+    readLists: own.readLists,
     onState: (change) => {
       noteAbsence(port.catalog, change);
-      if (change.to === "closed" || change.to === "ready") hooks.connectionChanged(change.server, change.to);
+      if (change.to === "closed" || change.to === "ready") own.connectionChanged(change.server, change.to);
       parts.onState({ ...change, principal }, port.pool.configOf(change.server));
     },
     onInvalidMessage: (server, { code, what, next }, source) => {
@@ -105,13 +105,13 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
       reported.add(key);
       parts.warn(server, message, { code });
     },
-    onSilent: hooks.onSilent,
+    onSilent: own.onSilent,
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
     onNotification: (server, method, params) => {
       const { uri } = params;
-      if (method === "notifications/resources/list_changed") hooks.resourceChanged(server);
+      if (method === "notifications/resources/list_changed") own.resourceChanged(server);
       if (method === "notifications/resources/updated" && typeof uri === "string")
-        hooks.resourceChanged(server, uri);
+        own.resourceChanged(server, uri);
       emitter.emit("notification", { server, method, params, principal });
     },
     liveTap: (config) => messageEvents(emitter, principal, config),
@@ -138,21 +138,24 @@ function noteAbsence(catalog: Catalog, { server, to, error }: StateChange): void
   else if (to === "authenticating" || to === "ready") catalog.setAway(server, false);
 }
 
-interface CallHooks extends Pick<PipelineParts, "tasks" | "connectionFor" | "refresh"> {
+interface OwnCallParts extends Pick<PipelineParts, "tasks" | "connectionFor" | "refresh"> {
   readonly malformed: MalformedCounts;
   /** Connects a server and makes its tools known. */
-  listed(
+  ensureTools(
     connection: ServerConnection,
     wait: WaitOptions & { patient?: boolean | undefined },
   ): Promise<unknown>;
 }
 
-export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks }: CallHooks): Pipeline {
+export function createPortPipeline(
+  port: PortCore,
+  { malformed, ensureTools, ...own }: OwnCallParts,
+): Pipeline {
   const { pool, catalog, parts } = port;
   const { settings } = parts;
   const { concurrency, rateLimit, maxQueue } = settings;
   return createPipeline({
-    ...hooks,
+    ...own,
     connections: pool,
     catalog,
     telemetry: parts.telemetry,
@@ -173,7 +176,7 @@ export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks
       const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
       const timeoutMs = Math.min(limitMs, deadline - performance.now());
       if (connection !== undefined && !catalog.knows(server))
-        await listed(connection, { signal: options.signal, timeoutMs, patient });
+        await ensureTools(connection, { signal: options.signal, timeoutMs, patient });
       return catalog.find(server, sourceName)?.info;
     },
     timeoutMs: settings.timeoutMs,

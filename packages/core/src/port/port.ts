@@ -11,11 +11,11 @@ import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAnswer, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { bringUp, findTool } from "./find-tool.js";
+import { ensureLists, findTool } from "./find-tool.js";
 import { ListReader } from "./list-reader.js";
 import { NeededLists, type NeedOptions } from "./needed-lists.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
-import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
+import { type CallSetup, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
 import { configFor } from "./principal.js";
 import { Subscriptions } from "./resources/subscriptions.js";
@@ -71,7 +71,7 @@ export class Port extends PortCore {
     this.#pipeline ??= createPortPipeline(this, {
       tasks: this.tasks.runs,
       malformed: this.malformed,
-      listed: (connection, wait) => this.#listed(connection, wait),
+      ensureTools: (connection, wait) => this.#ensureTools(connection, wait),
       refresh: (connection, signal) => this.reread(connection, { signal }),
       connectionFor: (connection, hooks, wait) => this.connectionFor(connection, hooks, wait),
     });
@@ -155,8 +155,10 @@ export class Port extends PortCore {
     };
   }
 
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
-    return this.reads === "needed" ? this.needs.needAll(connections, wait) : bringUp(this, connections, wait);
+  ensureLists(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
+    return this.reads === "needed"
+      ? this.needs.needAll(connections, wait)
+      : ensureLists(this, connections, wait);
   }
 
   /** Reads the lists of a server again. */
@@ -199,23 +201,23 @@ export class Port extends PortCore {
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
-    own?: CallRound,
+    setup?: CallSetup,
   ): Promise<CallAnswer> {
     const startedAt = performance.now();
     // An explicit timeout longer than the maximum raises the maximum for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
     const attempts: CallAttempt[] = [];
-    const handle = own?.suspension?.isApprovalOnly ? this.pipeline.approval : this.pipeline.call;
+    const handle = setup?.suspension?.isApprovalOnly ? this.pipeline.approval : this.pipeline.call;
     const answer = await handle({
       tool: entry.info,
       args,
       added: options.added,
       options,
-      task: own?.task,
-      suspension: own?.suspension,
-      hooks: own?.hooks,
-      round: own?.round,
-      admitFallback: own?.admitFallback,
+      task: setup?.task,
+      suspension: setup?.suspension,
+      hooks: setup?.hooks,
+      round: setup?.round,
+      admitFallback: setup?.admitFallback,
       principal: this.principal?.name,
       attempts,
       startedAt,
@@ -265,7 +267,7 @@ export class Port extends PortCore {
   }
 
   /** Connects a server and makes its tools known. */
-  async #listed(connection: ServerConnection, wait: PatientWait): Promise<void> {
+  async #ensureTools(connection: ServerConnection, wait: PatientWait): Promise<void> {
     await connection.acquire(wait);
     if (this.reads === "needed") await this.needs.provide(connection.name, "tools");
   }
@@ -289,7 +291,7 @@ export class Port extends PortCore {
 
   #connectionParts(): ConnectionParts {
     return connectionPartsOf(this, {
-      discover: async (session, signal) => {
+      readLists: async (session, signal) => {
         await this.lists.connected(session, signal).catch((error: unknown) => {
           throw toDiscoveryError(error, session.server);
         });

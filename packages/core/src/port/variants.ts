@@ -152,7 +152,7 @@ export class Variants {
         forget: async () => {},
       },
       // The lists and the state of the server are those of the ordinary connection.
-      discover: async () => {},
+      readLists: async () => {},
       onState() {},
       onNotification: (server, method, params) => {
         if (!method.endsWith("/list_changed")) parts.onNotification?.(server, method, params);

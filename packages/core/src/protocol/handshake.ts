@@ -84,15 +84,15 @@ async function runHandshake(channel: RequestChannel, options: HandshakeOptions):
   };
   if (remembered?.era === "legacy" && remembered.resume !== undefined) {
     channel.resumeSession(remembered.resume.sessionId);
-    return legacy(remembered.resume.result, config);
+    return legacyHandshake(remembered.resume.result, config);
   }
-  if (remembered?.era === "modern") return modern(remembered.discover, config);
+  if (remembered?.era === "modern") return modernHandshake(remembered.discover, config);
   if (remembered?.era === "legacy" || isLegacyOnly(config))
-    return legacy(await initialize(channel, negotiation), config);
+    return legacyHandshake(await initialize(channel, negotiation), config);
   const isLegacyAllowed = !isModernPin(config.protocol);
   const verdict = await negotiate(channel, { ...negotiation, isLegacyAllowed });
-  if (verdict.era === "modern") return modern(verdict.discover, config);
-  return legacy(verdict.initializeResult, config, verdict.isCertain);
+  if (verdict.era === "modern") return modernHandshake(verdict.discover, config);
+  return legacyHandshake(verdict.initializeResult, config, verdict.isCertain);
 }
 
 /** The configuration requires a modern revision. */
@@ -109,7 +109,10 @@ function legacyVersions({ protocol, clientOptions }: ServerConfig): readonly str
   return given !== undefined && given.length > 0 ? given : LEGACY_VERSIONS;
 }
 
-function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }: ServerConfig): Handshake {
+function modernHandshake(
+  discover: Readonly<Record<string, unknown>>,
+  { name, protocol }: ServerConfig,
+): Handshake {
   const offered = discover["supportedVersions"] as readonly string[];
   const known = typeof protocol === "object" ? [protocol.pin] : MODERN_VERSIONS;
   const protocolVersion = known.find((version) => offered.includes(version));
@@ -119,7 +122,7 @@ function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }:
   return { era: "modern", protocolVersion, ...about, result: discover, isCertain: true };
 }
 
-function legacy(initializeResult: unknown, config: ServerConfig, isCertain = true): Handshake {
+function legacyHandshake(initializeResult: unknown, config: ServerConfig, isCertain = true): Handshake {
   const result = toRecord(initializeResult) ?? {};
   const { protocolVersion } = result;
   const known = legacyVersions(config);

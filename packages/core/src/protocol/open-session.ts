@@ -72,6 +72,7 @@ interface OpenedSession {
   via: SsePath | undefined;
 }
 
+/** One transport to try. */
 interface Attempt {
   config: ServerConfig;
   remembered: RememberedEra | undefined;
@@ -202,7 +203,7 @@ async function open(options: OpenOptions): Promise<Opened> {
     if (onNotification !== undefined) channel.notificationListeners.add(onNotification);
     channel.oninvalidmessage = options.onInvalidMessage;
     channel.secrets = secretsOf(config);
-    const opened = await connect(channel, transport, options);
+    const opened = await startSession(channel, transport, options);
     signal.throwIfAborted();
     return opened;
   } catch (error) {
@@ -221,7 +222,8 @@ async function open(options: OpenOptions): Promise<Opened> {
 
 const CLOSING_MS = 1_000;
 
-async function connect(
+/** Makes the handshake. What must not miss a message of the server is attached to the channel before. */
+async function startSession(
   channel: RequestChannel,
   transport: ServerTransport,
   options: OpenOptions,

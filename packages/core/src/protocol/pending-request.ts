@@ -24,7 +24,7 @@ export interface RequestLimits {
   maxTimeoutMs: number;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** Do not send a cancellation: the specification forbids it for handshakes. @default false */
+  /** Send no cancellation, which the specification forbids for handshakes, and report no silence, which would cause a ping. @default false */
   quiet?: boolean | undefined;
   /** Background work: does not keep the process alive. @default false */
   background?: boolean | undefined;

@@ -309,7 +309,8 @@ export class RequestChannel implements RequestContext {
     this.#droppedResponses.expectLate(id);
     // Frees the socket of the request in both eras; otherwise a timed-out call would occupy it for good.
     const isUnsent = this.#inner.abandon?.(id, why) === true;
-    // Modern servers over HTTP treat the closed response stream as cancellation; all others need a notification.
+    // Modern servers over HTTP treat the closed response stream as cancellation; all others need a notification. Only modern ones have an
+    // envelope.
     const byStream = this.#hasPerRequestStream && this.envelope !== undefined;
     if (!isUnsent && !byStream && !this.#isClosed && pending?.quiet !== true) {
       // Ignore failures: the connection itself may be broken.

@@ -79,7 +79,7 @@ export class Session {
   readonly #parts: SessionParts;
   readonly #channel: RequestChannel;
   readonly #watch: ChangeWatch;
-  #proven: boolean;
+  #unproven: boolean;
   #isKept = false;
   #closing: Promise<void> | undefined;
   /** `_meta` of requests that may be suspended. */
@@ -96,7 +96,7 @@ export class Session {
     this.#parts = parts;
     this.#channel = channel;
     this.#watch = watch;
-    this.#proven = !unproven;
+    this.#unproven = unproven;
     this.server = server;
     this.transport = transport;
     this.era = handshake.era;
@@ -111,7 +111,7 @@ export class Session {
 
   /** The era was remembered from an earlier connection, and no response on this one has confirmed it yet. */
   get unproven(): boolean {
-    return !this.#proven;
+    return this.#unproven;
   }
 
   /** The server assigned a session id, which it may invalidate. */
@@ -177,13 +177,20 @@ export class Session {
     if (!isTracked) return this.#sendFor(method, params, options);
     const taskId = method === "tasks/result" ? String(params["taskId"]) : undefined;
     const send = (own: SessionRequestOptions): Promise<Fields> => this.#sendFor(method, params, own);
-    return calls.run({ method, taskId, hooks, options, send, track: (running) => this.#track(running) });
+    return calls.run({
+      method,
+      taskId,
+      hooks,
+      options,
+      send,
+      track: (running) => this.#countInFlight(running),
+    });
   }
 
   async #sendFor(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     if (this.era === "modern") return this.#requestModern(method, params, options);
     const result = await this.#channel.request(method, params, options);
-    this.#proven = true;
+    this.#unproven = false;
     return completeResult(this.server, method, result);
   }
 
@@ -206,7 +213,7 @@ export class Session {
     // The state that a suspended call has kept may have expired.
     const isSaved = resumed !== undefined && round?.requestState !== undefined;
     const result = await (isSaved ? sending.catch(throwUnsentIfRefused) : sending);
-    this.#proven = true;
+    this.#unproven = false;
     if (needsInput(method, result)) {
       if (hooks?.passesInput) return this.#passInput(result as Fields, method, hooks);
       return this.#collectInput(result, { method, params, options: limits, startedAt, suspendable }, hooks);
@@ -248,12 +255,12 @@ export class Session {
       closed: this.#closed.signal,
       send: (next, limits) => this.#channel.request(method, next, limits),
     });
-    const result = await this.#track(running);
+    const result = await this.#countInFlight(running);
     if (inputPauseOf(result as object) !== undefined) return result as Fields;
     return markDependsOnInput(completeResult(server, method, result));
   }
 
-  async #track<Result>(running: Promise<Result>): Promise<Result> {
+  async #countInFlight<Result>(running: Promise<Result>): Promise<Result> {
     this.#rounds.add(running);
     try {
       return await running;
@@ -273,7 +280,7 @@ export class Session {
       const request = { tool, options, suspendable: options.suspendable };
       result = await this.#parts.urlElicitations(error, send, request);
     }
-    this.#proven = true;
+    this.#unproven = false;
     return completeResult(this.server, method, result);
   }
 

@@ -94,8 +94,8 @@ export interface TransportContext {
   readonly listensAtOnce?: boolean | undefined;
   /** Receives what the process writes to stderr. Process transports only. @default none */
   readonly onStderr?: ((chunk: Uint8Array) => void) | undefined;
-  /** Credentials that the port manages. @default none */
-  readonly authorize?: AuthorizeRequests | undefined;
+  /** The credentials of a server, if the port manages them. Undefined: those of the entry's `authProvider`. @default none */
+  readonly authorizedSendOf?: ((server: string) => AuthorizedSend | undefined) | undefined;
 }
 
 /** Sends the request once, with these headers in addition to its own. */
@@ -117,9 +117,6 @@ export interface RequestToAuthorize {
   readonly authorization?: string | undefined;
 }
 
-/** The credentials of a server, if the port manages them. Undefined: use the entry's `authProvider`. */
-type AuthorizeRequests = (server: string) => AuthorizedSend | undefined;
-
 /**
  * The resends left for one call on one server: retries, a new session, new credentials. All layers share one object, from
  * the retry step down to the credentials of a request, so that their limits do not multiply.
@@ -131,7 +128,7 @@ export interface Resends {
    * Takes one resend for a new session or new credentials, at most once per call. A server that rejects every send, but runs
    * the call each time, must not receive it more often.
    */
-  takeHealing(): boolean;
+  takeRecovery(): boolean;
 }
 
 /** The connection was closed by `close()`. */

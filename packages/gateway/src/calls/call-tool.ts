@@ -112,10 +112,10 @@ function callOfCode(context: RequestContext, code: GatewayCode, call: ClientCall
     identity,
     inputResponses,
     facts: { tool: name, args },
-    async run(signal, answer) {
+    async run(signal, ask) {
       const onProgress = progressOf(context);
       const options = { signal, ...(onProgress && { onProgress }) };
-      const result = await code.open(context, answer).callTool(name, args, options);
+      const result = await code.open(context, ask).callTool(name, args, options);
       return { fields: resultFields(result), server: "" };
     },
     finish: ({ client }, { fields }) => ({ json: resultText(client, fields), facts: outcomeOf(fields) }),
@@ -140,14 +140,15 @@ function decideAndRun(
     if (isListed) checkParamHeaders(context, entry, args);
     const decided = parts.policy === undefined ? UNRULED : await decideCall(context, entry, args, call);
     if ("answer" in decided && decided.isDenied) return decided.answer;
-    if (round === undefined || !isApprovedRound(round)) return end(context, entry, call, facts, decided);
+    if (round === undefined || !isApprovedRound(round))
+      return runDecided(context, entry, call, facts, decided);
     // A refusal uses the state up, too: the person has decided.
-    return runOnce(context, round, () => end(context, entry, call, facts, decided));
+    return runOnce(context, round, () => runDecided(context, entry, call, facts, decided));
   });
 }
 
 /** Runs the call, if it may run. */
-function end(
+function runDecided(
   context: RequestContext,
   entry: ToolEntry,
   { identity, round, inputResponses: responses }: ClientCall,
@@ -167,7 +168,7 @@ function end(
     identity,
     inputResponses,
     facts,
-    async run(signal, answer) {
+    async run(signal, ask) {
       const onProgress = progress?.report ?? progressOf(context);
       const options: CallToolOptions = {
         signal,
@@ -177,7 +178,7 @@ function end(
       };
       const requestState = round?.kind === "server" ? round.state : undefined;
       const answered = await user.port.run(entry, facts.args, options, {
-        hooks: createHooks(context, answer),
+        hooks: createHooks(context, ask),
         round: { inputResponses, requestState, task, progressUntil: progress?.until },
         admitFallback: (call) => decideFallback(context, call, isApproved),
       });

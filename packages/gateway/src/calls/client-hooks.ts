@@ -18,13 +18,15 @@ import { cannotAsk, resultOf } from "./parked-calls.js";
 /** Legacy clients get messages from this level on until they choose one. */
 const DEFAULT_LEVEL = "info";
 
-/** @param answer asks the client. @default on the stream of the request */
-export function createHooks(context: RequestContext, answer?: AskClient): SessionHooks {
+/** @param ask asks the client. @default on the stream of the request */
+export function createHooks(
+  context: RequestContext,
+  ask: AskClient = (question, signal) => askOnStream(context, question, signal),
+): SessionHooks {
   const { parts, client, exchange } = context;
   const isModern = client.era === "modern";
   const canAnswer = isModern || exchange.ask !== undefined;
   const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
-  const ask = answer ?? ((question, signal) => askOnStream(context, question, signal));
   // Requests whose messages are read by no client need no place among the calls in flight on the connection.
   const hasReader = logLevel !== undefined || parts.feeds.has(client.principal);
   const onLog = (params: Fields, sent: Fields): void => {

@@ -202,9 +202,9 @@ function request(context: RequestContext, wanted: ServerRequest): Promise<Handle
       identity,
       inputResponses,
       facts,
-      async run(signal, answer) {
+      async run(signal, ask) {
         const { resultType, ...fields } = await sendRequest(user.port, sent, {
-          hooks: createHooks(context, answer),
+          hooks: createHooks(context, ask),
           round: { inputResponses, requestState: round?.state },
           signal,
           onProgress: progressOf(context),

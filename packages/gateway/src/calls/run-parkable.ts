@@ -42,8 +42,8 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
   }
   const call = new InterruptibleCall<CallOutcome>(parkable.inputResponses);
   const controller = new AbortController();
-  const answer: AskClient = ({ method, params }, signal) => call.ask(method, params, signal);
-  call.start(() => parkable.run(controller.signal, answer));
+  const ask: AskClient = ({ method, params }, signal) => call.ask(method, params, signal);
+  call.start(() => parkable.run(controller.signal, ask));
   return nextStep(context, { call, parkable, abandon: (reason) => controller.abort(reason) });
 }
 

@@ -28,7 +28,7 @@ export interface InnerCall {
   /** Shared by all calls of the program. */
   readonly limits: Pick<ProgramLimits, "enter">;
   /** @default asks on the stream of the request */
-  readonly answer: AskClient | undefined;
+  readonly ask: AskClient | undefined;
 }
 
 /** Rejects if the call is refused or fails. */
@@ -62,18 +62,18 @@ export async function callInnerTool(outer: RequestContext, call: InnerCall): Pro
 
 /**
  * The call as a request of its own. A program waits for the answers to questions, as a legacy client does: the way of modern clients
- * ends the request that the program belongs to, which `answer` does.
+ * ends the request that the program belongs to, which `ask` does.
  */
-function innerContext(outer: RequestContext, { name, args, signal, answer }: InnerCall): RequestContext {
+function innerContext(outer: RequestContext, { name, args, signal, ask }: InnerCall): RequestContext {
   const { client, exchange, request } = outer;
   // Tasks and other extensions belong to requests that the client itself sends.
   const capabilities = onlyQuestions(client.capabilities);
-  const ask: RequestContext["exchange"]["ask"] =
-    answer === undefined
+  const askOnExchange: RequestContext["exchange"]["ask"] =
+    ask === undefined
       ? exchange.ask
       : async (method, params, stop) => ({
           id: request.id,
-          result: await answer({ method, params: withoutProgressToken(params) }, stop),
+          result: await ask({ method, params: withoutProgressToken(params) }, stop),
         });
   const wantsNoLogs = client.era === "modern" && client.logLevel === undefined;
   return {
@@ -85,7 +85,7 @@ function innerContext(outer: RequestContext, { name, args, signal, answer }: Inn
       notify: (text) => {
         if (!wantsNoLogs) exchange.notify(text);
       },
-      ask,
+      ask: askOnExchange,
       hold: undefined,
     },
     request: { id: request.id, method: "tools/call", params: { name, arguments: args } },

@@ -81,13 +81,13 @@ export class ClientNotices {
     const { users, questions, report } = this.parts;
     const principal = p as string | undefined;
     const stream = this.#streams.get(session);
-    const answer: AskClient | undefined =
+    const ask: AskClient | undefined =
       stream &&
       (async ({ method, params }, signal) => {
         if (!stream.isOpen) throw cannotAsk();
         const question = { method, params, send: (text: string) => stream.send(text) };
         return resultOf(await questions.ask(principal, question, signal));
       });
-    users.peek(principal)?.port.callerRootsChanged(String(capabilityKey), answer).catch(report);
+    users.peek(principal)?.port.callerRootsChanged(String(capabilityKey), ask).catch(report);
   }
 }

@@ -2,7 +2,7 @@
 import { decodeHeaderText, pause, SlotList, type Slotted, StateError } from "@toolport/base";
 import { DeadlineClock } from "@toolport/core/internal";
 import type { Authenticator } from "../auth/authenticator.js";
-import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
+import { RequestCount, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST, internalFault, SOON } from "../faults.js";
 import {
   type ClientMessage,
@@ -67,7 +67,7 @@ export class HttpEndpoint {
   /** Open requests of legacy sessions, for cancellation. */
   readonly #open = new SlotList<OpenRequest>();
   readonly #notices: ClientNotices;
-  readonly #requests = new OpenRequests();
+  readonly #requests = new RequestCount();
   readonly #clock = new DeadlineClock();
   #isClosing = false;
 

@@ -87,7 +87,7 @@ export function createResourceTools(
   const servers = exposedServers(port, options.servers);
   const access: ResourceAccess = {
     async list(wait = {}) {
-      await port.bringUp(
+      await port.ensureLists(
         port.pool.all().filter(({ name }) => servers().includes(name)),
         wait,
       );
@@ -169,7 +169,7 @@ function readResources(
     async call({ mcpServer, uri }, callOptions, rules) {
       if (typeof uri !== "string" || uri === "")
         return textResult("uri must be the address of a resource", true);
-      await port.bringUp(port.pool.all(), callOptions);
+      await port.ensureLists(port.pool.all(), callOptions);
       const all = await shownOnly(rules, listed(port, servers), itemOf);
       const items = all.map((resource) => ({ server: resource.mcpServer, id: resource.uri }));
       const chosen = chooseServer(mcpServer, uri, items, { names: servers(), rules });
@@ -226,7 +226,7 @@ function listPrompts(port: PortCore, servers: ServerNames, { list = {} }: Prompt
         "identified by mcpServer and name together.",
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
     async call(_args, options, rules) {
-      await port.bringUp(port.pool.all(), options);
+      await port.ensureLists(port.pool.all(), options);
       const known = await promptsOf(port, servers, rules);
       return JSON.stringify(
         known.map(({ server, name, description, arguments: args = [] }) => ({
@@ -280,7 +280,7 @@ function renderPrompts(
     async call({ mcpServer, name, arguments: given }, options, rules) {
       if (typeof name !== "string" || name === "")
         return textResult("name must be the name of a prompt", true);
-      await port.bringUp(port.pool.all(), options);
+      await port.ensureLists(port.pool.all(), options);
       const known = await promptsOf(port, servers, rules);
       const items = known.map((prompt) => ({ server: prompt.server, id: prompt.name }));
       const chosen = chooseServer(mcpServer, name, items, { names: servers(), rules });

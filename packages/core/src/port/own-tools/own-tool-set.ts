@@ -203,7 +203,7 @@ export class OwnToolSet {
 
   async #search(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<string> {
     const { port } = this;
-    await port.bringUp(port.pool.all(), options);
+    await port.ensureLists(port.pool.all(), options);
     const { query, limit } = readSearchArguments(args);
     const { searchAnswer } = await import("../../catalog/search/search-index.js");
     return searchAnswer(await port.catalog.search(query, limit));

@@ -306,7 +306,7 @@ export class PortSuspensions {
       throw suspensionError("movedServer", record);
     const wait = { signal: options.signal, timeoutMs: options.timeoutMs ?? parts.settings.timeoutMs };
     try {
-      await this.port.bringUp([connection], wait);
+      await this.port.ensureLists([connection], wait);
       if (connection.current.session === undefined) await connection.current.acquire(wait);
       const entry =
         pause?.reason === "input"

@@ -195,7 +195,7 @@ export class PortTasks implements TaskRunsParts {
   /** The tool as listed now. A tool that is no longer listed has no output schema. */
   async #tool({ server, sourceName, tool }: TaskRecord): Promise<ToolInfo> {
     const { catalog, pool } = this.port;
-    if (!catalog.knows(server)) await this.port.bringUp([pool.require(server)], {});
+    if (!catalog.knows(server)) await this.port.ensureLists([pool.require(server)], {});
     const listed = catalog.find(server, sourceName)?.info;
     return listed ?? { name: tool, server, sourceName, inputSchema: { type: "object" } };
   }

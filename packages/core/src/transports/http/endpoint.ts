@@ -39,7 +39,7 @@ interface EndpointOptions {
   /** Records every header that is sent, so that it can be redacted. */
   readonly secrets: Pick<KnownSecrets, "note">;
   /** Undefined: no credentials, or they are in the headers. */
-  readonly authorize: AuthorizedSend | undefined;
+  readonly sendAuthorized: AuthorizedSend | undefined;
 }
 
 export interface EndpointRequest {
@@ -82,16 +82,16 @@ export async function openEndpoint(
   const { name, headers, authProvider: provider } = config;
   const url = new URL(config.url);
   const { http } = context;
-  let authorize = context.authorize?.(name);
-  if (authorize === undefined && provider !== undefined) {
+  let sendAuthorized = context.authorizedSendOf?.(name);
+  if (sendAuthorized === undefined && provider !== undefined) {
     const [{ createGuardedFetch }, { authorizeByProvider }] = await Promise.all([
       import("@toolport/http/guarded-fetch"),
       import("./credentials/provider-authorization.js"),
     ]);
     const fetch = createGuardedFetch(http, { serverUrl: url });
-    authorize = authorizeByProvider({ provider, serverUrl: url, fetch });
+    sendAuthorized = authorizeByProvider({ provider, serverUrl: url, fetch });
   }
-  return new Endpoint({ url, headers, secrets: secretsOf(config), open: openWith(http), authorize });
+  return new Endpoint({ url, headers, secrets: secretsOf(config), open: openWith(http), sendAuthorized });
 }
 
 export class Endpoint {
@@ -130,14 +130,14 @@ export class Endpoint {
     const given = typeof source === "function" ? await withUserHeaders(fields, source) : fields;
     const headers = authorization === undefined ? given : { ...given, authorization };
     // New credentials would not replace those that the caller has set.
-    const authorize = authorization === undefined ? this.#options.authorize : undefined;
+    const sendAuthorized = authorization === undefined ? this.#options.sendAuthorized : undefined;
     let { url = this.#options.url } = request;
     for (let followed = 0; ; followed++) {
       exchange.throwIfAborted();
       const response =
-        authorize === undefined
+        sendAuthorized === undefined
           ? await this.#open(url, request, headers)
-          : await this.#openAuthorized(url, request, { headers, authorize });
+          : await this.#openAuthorized(url, request, { headers, sendAuthorized });
       if (response.status < 300 || response.status >= 400 || followed === MAX_REDIRECTS) return response;
       const target = redirectTarget(response, url, method);
       if (target === undefined) return response;
@@ -174,13 +174,16 @@ export class Endpoint {
   async #openAuthorized(
     url: URL,
     request: EndpointRequest,
-    { headers, authorize }: { headers: Readonly<Record<string, string>>; authorize: AuthorizedSend },
+    {
+      headers,
+      sendAuthorized,
+    }: { headers: Readonly<Record<string, string>>; sendAuthorized: AuthorizedSend },
   ): Promise<EndpointResponse> {
     const { method, exchange } = request;
     let last: EndpointResponse | undefined;
     const authorization = headers["authorization"];
-    const question = { method, url, signal: exchange, authorization };
-    await authorize(question, async (fields) => {
+    const unauthorized = { method, url, signal: exchange, authorization };
+    await sendAuthorized(unauthorized, async (fields) => {
       exchange.throwIfAborted();
       if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
       last = await this.#open(url, request, { ...headers, ...fields });
@@ -197,7 +200,7 @@ export class Endpoint {
 function mayResend({ headers }: WireResponse, resends: Resends | undefined): boolean {
   if (resends === undefined) return true;
   const wantsNonce = headers.get("www-authenticate")?.includes("use_dpop_nonce") === true;
-  return wantsNonce ? resends.take() : resends.takeHealing();
+  return wantsNonce ? resends.take() : resends.takeRecovery();
 }
 
 /** There are new credentials, but this call must not be sent again. */

@@ -114,14 +114,14 @@ export class ProcessTransport implements ServerTransport {
   }
 
   async start(): Promise<void> {
-    if (this.#phase !== "new") throw this.#closed("unsent", "The transport was started before");
+    if (this.#phase !== "new") throw this.#closedError("unsent", "The transport was started before");
     this.#phase = "starting";
     this.#starting = this.#launch();
     await this.#starting;
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#phase !== "open" || this.#outbox === undefined) throw this.#closed("unsent");
+    if (this.#phase !== "open" || this.#outbox === undefined) throw this.#closedError("unsent");
     this.#lastWritten = "id" in message && "method" in message ? message.id : undefined;
     await this.#outbox.send(`${JSON.stringify(message)}\n`);
   }
@@ -147,7 +147,7 @@ export class ProcessTransport implements ServerTransport {
       throw this.#explainStart(error);
     }
     // Closed meanwhile: close() waits for this start and then ends the process.
-    if (this.#phase !== "starting") throw this.#closed("unsent");
+    if (this.#phase !== "starting") throw this.#closedError("unsent");
     this.#phase = "open";
     this.#attach(this.#process, decode);
   }
@@ -164,7 +164,7 @@ export class ProcessTransport implements ServerTransport {
       onWarning: (error) => this.#report(error),
     });
     this.#reader = reader;
-    this.#outbox = new Outbox(process.stdin, (outcome) => this.#closed(outcome));
+    this.#outbox = new Outbox(process.stdin, (outcome) => this.#closedError(outcome));
     process.stdout.on("data", (chunk: Buffer) => {
       this.#resolveFirstSign();
       reader.push(chunk);
@@ -214,7 +214,7 @@ export class ProcessTransport implements ServerTransport {
    */
   #reportUnread(): void {
     const id = this.#lastWritten;
-    if (id !== undefined) this.#isolate(() => this.onstreamcut?.(id, this.#closed("unsent")));
+    if (id !== undefined) this.#isolate(() => this.onstreamcut?.(id, this.#closedError("unsent")));
   }
 
   #lose(): void {
@@ -256,7 +256,7 @@ export class ProcessTransport implements ServerTransport {
     this.#isolate(() => this.onclose?.());
   }
 
-  #closed(outcome: Outcome, what?: string): ConnectionError {
+  #closedError(outcome: Outcome, what?: string): ConnectionError {
     const name = this.#options.command;
     return new ConnectionError({
       code: "CLOSED",
