@@ -26,6 +26,7 @@ const LONG: Readonly<Record<string, string>> = {
   "gateway/start-gateway.ts startGateway": STEPS,
   "stores/create-store.ts createStore": FACTORY,
   "stores/postgres/index.ts createPostgresBackend": FACTORY,
+  "stores/sql-records.ts recordMethods": FACTORY,
   "stores/redis/index.ts createRedisBackend": FACTORY,
   "base/telemetry/open-telemetry.ts createTelemetry": FACTORY,
 };

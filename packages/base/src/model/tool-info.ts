@@ -117,6 +117,9 @@ export interface ServerRef {
  */
 export type ToolFilter = (server: ServerRef, tool: ListedTool) => boolean;
 
+/** The tool that reads the rest of a text that was cut. */
+export const READ_ARTIFACT_NAME = "read_artifact";
+
 /** The definition as compact JSON: name, description and input schema. */
 export const definitionText = (tool: ToolInfo): string => JSON.stringify(definitionOf(tool));
 

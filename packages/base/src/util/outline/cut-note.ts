@@ -1,10 +1,9 @@
 /** The note in front of a text that was cut: size, shape in a few words, what follows, and how to read on. */
+
+import { READ_ARTIFACT_NAME } from "../../model/tool-info.js";
 import { tokenCeiling, utf8Length } from "../text.js";
 import { type FittedText, fitOutline } from "./fit-text.js";
 import type { Outline } from "./outline-text.js";
-
-/** The tool that reads the rest of a text that was cut. */
-export const READ_ARTIFACT_NAME = "read_artifact";
 
 interface CutFacts {
   readonly outline: Outline;
