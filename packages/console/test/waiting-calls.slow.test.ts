@@ -155,7 +155,11 @@ test("the next round has another id; the call log shows suspended rounds without
 test("approve sends the call, refuse ends it unsent", async () => {
   await using scene = await open({ port: { approve: { when: "always" } } });
   for (const tool of ["note", "book"]) await suspend(scene.other, tool);
-  const [note, book] = await scene.ask<WaitingView[]>("waiting");
+  // Both may have begun in the same millisecond.
+  const waiting = await scene.ask<WaitingView[]>("waiting");
+  const [note, book] = ["travel__note", "travel__book"].map((name) =>
+    waiting.find(({ tool }) => tool === name),
+  );
   expect(note).toMatchObject({ reason: "approval", questions: [] });
   await expect(scene.ask("resume", { id: note!.id, approve: "yes" })).rejects.toMatchObject({
     code: "INVALID_ARGUMENTS",
