@@ -22,7 +22,6 @@ export type DueLists = ReadonlyMap<ListName, "changed" | "unsure">;
  * growing pauses, and a read always follows the last change.
  */
 export class ListRefresher {
-  readonly #read: (due: DueLists) => Promise<readonly ListName[]>;
   /** Lists that changed, or may have, since they were last requested. */
   readonly #due = new Map<ListName, "changed" | "unsure">();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -36,9 +35,7 @@ export class ListRefresher {
   #failures = 0;
 
   /** @param read reads these lists, and resolves with those that could not be read; never rejects */
-  constructor(read: (due: DueLists) => Promise<readonly ListName[]>) {
-    this.#read = read;
-  }
+  constructor(private readonly read: (due: DueLists) => Promise<readonly ListName[]>) {}
 
   /** The server reported a change of this list. */
   changed(list: ListName): void {
@@ -78,7 +75,7 @@ export class ListRefresher {
     this.#isReading = true;
     const due = new Map(this.#due);
     this.#due.clear();
-    const failed = await this.#read(due);
+    const failed = await this.read(due);
     this.#isReading = false;
     (failed.length === 0 && isUnsure(due) ? this.#checks : this.#changes).begin();
     this.#failures = failed.length === 0 ? 0 : this.#failures + 1;

@@ -46,9 +46,6 @@ interface FollowedSession {
 const UNWATCHED_MS = 30_000;
 
 export class ListReader {
-  readonly #port: PortCore;
-  /** Makes a list known, unless it is known and fresh. Never rejects. */
-  readonly #provide: (server: string, key: ListKey) => Promise<boolean> | undefined;
   /** The last position in the order of reads and changes. */
   #order = 0;
   // The maps are created when they are needed, because many users are idle.
@@ -63,13 +60,14 @@ export class ListReader {
   /** Number of callers that listen. */
   #listeners = 0;
 
-  constructor(port: PortCore, provide: (server: string, key: ListKey) => Promise<boolean> | undefined) {
-    this.#port = port;
-    this.#provide = provide;
-  }
+  /** @param provide makes a list known, unless it is known and fresh; never rejects */
+  constructor(
+    private readonly port: PortCore,
+    private readonly provide: (server: string, key: ListKey) => Promise<boolean> | undefined,
+  ) {}
 
   get #isOnDemand(): boolean {
-    return this.#port.reads === "needed";
+    return this.port.reads === "needed";
   }
 
   /** True while a caller listens. */
@@ -143,8 +141,7 @@ export class ListReader {
   listen(): () => void {
     this.#listeners += 1;
     // Otherwise the port listens to all its servers anyway.
-    if (this.#listeners === 1 && this.#isOnDemand)
-      for (const name of this.#port.pool.names) this.#watch(name);
+    if (this.#listeners === 1 && this.#isOnDemand) for (const name of this.port.pool.names) this.#watch(name);
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -165,7 +162,7 @@ export class ListReader {
       void followed.listening?.then((end) => end());
       followed.listening = undefined;
     }
-    this.#port.parts.publicLists.replacedListeners.delete(this.#replaced);
+    this.port.parts.publicLists.replacedListeners.delete(this.#replaced);
   }
 
   /**
@@ -185,7 +182,7 @@ export class ListReader {
     const failed: ListKey[] = [];
     const options = {
       signal,
-      timeoutMs: timeoutMs ?? this.#port.catalog.options.listTimeoutMs,
+      timeoutMs: timeoutMs ?? this.port.catalog.options.listTimeoutMs,
       intern: this.#intern,
       onWarning: (message: string) => this.#warn(server, message),
     };
@@ -220,7 +217,7 @@ export class ListReader {
 
   /** Keeps lists that were read, and shares the public ones. Resolves with those that differ from before. */
   async #keep(server: string, read: ReadLists, isCheck: boolean): Promise<readonly ListKey[]> {
-    const { catalog, pool, parts } = this.#port;
+    const { catalog, pool, parts } = this.port;
     const changed = await catalog.merge(server, read, isCheck);
     const config = pool.configOf(server);
     for (const { key, paged, isShared } of read.lists) {
@@ -238,7 +235,7 @@ export class ListReader {
   /** Notices changes that the server reports, and those that may have been missed. */
   #follow(session: Session): void {
     const { server } = session;
-    const { pool, parts } = this.#port;
+    const { pool, parts } = this.port;
     const refresher = new ListRefresher((due) => this.#readDue(session, due));
     const followed: FollowedSession = { session, refresher, since: this.#next() };
     let isFirst = !LIST_KEYS.some((key) => session.isReporting(key));
@@ -275,7 +272,7 @@ export class ListReader {
       // Callers ask for a list that was reported. Differences of the others are reported when they are found.
       this.#emit(server, reported);
       const unsure = names.filter((name) => due.get(name) === "unsure").flatMap(keysOf);
-      if (this.isListening) await Promise.all(unsure.map((key) => this.#provide(server, key)));
+      if (this.isListening) await Promise.all(unsure.map((key) => this.provide(server, key)));
       return [];
     }
     const all = names.flatMap(keysOf);
@@ -304,7 +301,7 @@ export class ListReader {
       this.markChanged(server, key);
       if (this.#isOnDemand && !this.isListening) continue;
       if (refresher !== undefined) refresher.unsure(listNameOf(key));
-      else if (this.#isOnDemand) void this.#provide(server, key);
+      else if (this.#isOnDemand) void this.provide(server, key);
     }
   }
 
@@ -331,19 +328,19 @@ export class ListReader {
   /** Notices when these lists are replaced, if they are shared, and whether that has happened already. */
   #followShared(server: string, keys: readonly ListKey[]): void {
     if (this.#isOnDemand && !this.isListening) return;
-    this.#port.parts.publicLists.replacedListeners.add(this.#replaced);
+    this.port.parts.publicLists.replacedListeners.add(this.#replaced);
     const replaced = keys.filter((key) => this.#isReplaced(server, key));
     this.#check(server, replaced);
   }
 
   readonly #replaced = (identity: string, key: ListKey): void => {
-    for (const config of this.#port.pool.configs())
+    for (const config of this.port.pool.configs())
       if (configIdentity(config) === identity) this.#followShared(config.name, [key]);
   };
 
   /** A public list that was read for another user. */
   #sharedList(server: string, key: ListKey): OneList | undefined {
-    const { pool, parts } = this.#port;
+    const { pool, parts } = this.port;
     const config = pool.configOf(server);
     const list = config && parts.publicLists.fresh(config, key, config.cache ?? parts.settings.cache);
     if (config === undefined || list === undefined) return undefined;
@@ -372,7 +369,7 @@ export class ListReader {
     return keys.filter((key) => this.#readOf(server, key)?.isShared !== true);
   }
 
-  #isTooOld({ name, cache = this.#port.parts.settings.cache }: ServerConfig, key: ListKey): boolean {
+  #isTooOld({ name, cache = this.port.parts.settings.cache }: ServerConfig, key: ListKey): boolean {
     const read = this.#readOf(name, key);
     if (read === undefined) return true;
     const { session, listening } = this.#followed?.get(name) ?? {};
@@ -394,7 +391,7 @@ export class ListReader {
   }
 
   #keptOf(server: string): Kept | undefined {
-    return this.#port.catalog.keptOf(server);
+    return this.port.catalog.keptOf(server);
   }
 
   #readOf(server: string, key: ListKey): KeptRead | undefined {
@@ -403,17 +400,17 @@ export class ListReader {
 
   /** Equal lists of different users are kept once. */
   get #intern(): ((key: ListKey, items: readonly unknown[]) => readonly unknown[]) | undefined {
-    const { principal, parts } = this.#port;
+    const { principal, parts } = this.port;
     return principal && ((key, items) => parts.interned.intern(key, items));
   }
 
   #warn(server: string, message: string): void {
-    this.#port.catalog.options.onWarning(server, message);
+    this.port.catalog.options.onWarning(server, message);
   }
 
   #emit(server: string, lists: readonly ListKey[]): void {
     if (lists.length > 0)
-      this.#port.catalog.options.onListsChanged(server, [...new Set(lists.map(listNameOf))]);
+      this.port.catalog.options.onListsChanged(server, [...new Set(lists.map(listNameOf))]);
   }
 }
 

@@ -30,7 +30,6 @@ const LATE = new Error("The list is late");
 const onTimeout = () => LATE;
 
 export class NeededLists {
-  readonly #port: ListedPort;
   // The maps are created when they are needed, because many users are idle.
   /** When a server could not be reached (`performance.now()`). */
   #failedAt: Map<string, number> | undefined;
@@ -40,14 +39,12 @@ export class NeededLists {
   #retries = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(port: ListedPort) {
-    this.#port = port;
-  }
+  constructor(private readonly port: ListedPort) {}
 
   /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
   async need(key: ListKey, { servers, limitMs = LIMIT_MS, signal }: NeedOptions): Promise<void> {
-    const { catalog, pool } = this.#port;
-    await this.#port.opened();
+    const { catalog, pool } = this.port;
+    await this.port.opened();
     signal?.throwIfAborted();
     for (const name of servers ?? []) if (pool.configOf(name) === undefined) pool.require(name);
     const pending = (servers ?? pool.names).flatMap((server) => {
@@ -67,7 +64,7 @@ export class NeededLists {
 
   /** Makes a list of one server known. Undefined if it is known and fresh; else resolves with whether it was read. Never rejects. */
   provide(server: string, key: ListKey): Promise<boolean> | undefined {
-    const { pool, reads, lists } = this.#port;
+    const { pool, reads, lists } = this.port;
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
     return reads === "needed" && lists.isFresh(config, key) ? undefined : this.#provide(config, key);
@@ -80,7 +77,7 @@ export class NeededLists {
   }
 
   async #provide(config: ServerConfig, key: ListKey): Promise<boolean> {
-    const { reads, lists, parts, pool, catalog } = this.#port;
+    const { reads, lists, parts, pool, catalog } = this.port;
     const { name } = config;
     try {
       if (reads === "connect" || !(await lists.useShared(config, key))) {
@@ -88,7 +85,7 @@ export class NeededLists {
         // With a scan, other lists must be known before their entries are used.
         const keys = parts.settings.scan === undefined ? [key] : LIST_KEYS;
         if (reads === "connect") await this.#ensureAll(name);
-        else await this.#port.read(pool.require(name), (session) => lists.read(session, keys), {});
+        else await this.port.read(pool.require(name), (session) => lists.read(session, keys), {});
         this.#failedAt?.delete(name);
       }
       if (this.#missing?.delete(idOf(name, key))) {
@@ -106,15 +103,15 @@ export class NeededLists {
 
   /** The port reads all lists when it connects. */
   async #ensureAll(name: string): Promise<void> {
-    const { pool, catalog } = this.#port;
+    const { pool, catalog } = this.port;
     const connection = pool.require(name);
     if (connection.state.status === "failed" || !catalog.knows(name)) await connection.acquire();
-    await this.#port.ensureLists([connection], {});
+    await this.port.ensureLists([connection], {});
   }
 
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
   async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
-    const { catalog, pool, lists } = this.#port;
+    const { catalog, pool, lists } = this.port;
     if (lists.isListening) {
       this.#miss(config.name, key);
       this.#retryLater();
@@ -133,7 +130,7 @@ export class NeededLists {
 
   /** Uses the saved list of a server if nothing else is known. Resolves with whether a list is known. */
   async #restore(server: string, key: ListKey): Promise<boolean> {
-    const { catalog, pool, saved } = this.#port;
+    const { catalog, pool, saved } = this.port;
     const config = pool.configOf(server);
     if (config !== undefined && saved !== undefined && !catalog.knows(server, key)) {
       await (await saved.state)?.restoreLists([config]);
@@ -161,7 +158,7 @@ export class NeededLists {
   #isResting(server: string): boolean {
     const failedAt = this.#failedAt?.get(server);
     if (failedAt === undefined || performance.now() - failedAt >= REST_MS) return false;
-    const status = this.#port.pool.peek(server)?.state.status;
+    const status = this.port.pool.peek(server)?.state.status;
     // A login or a new connection ends the rest.
     return status === "failed" || status === "authenticating" || status === "closed";
   }
@@ -188,7 +185,7 @@ export class NeededLists {
 
   /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
   #isFirst(server: string, key: ListKey): boolean {
-    const { catalog, pool } = this.#port;
+    const { catalog, pool } = this.port;
     const isMissing = [...(this.#missing?.values() ?? [])].some(([name]) => name === server);
     if (catalog.knows(server, key) || isMissing || this.#failedAt?.has(server)) return false;
     const status = pool.peek(server)?.state.status;

@@ -216,7 +216,6 @@ interface ServerSubscriptionParts {
 }
 
 export class ServerSubscription {
-  readonly #parts: ServerSubscriptionParts;
   readonly #ended = new AbortController();
   /** Callers that wait until the server accepts a filter. */
   #waiting: { resolve: (honored: SubscriptionFilter) => void; reject: (error: unknown) => void }[] = [];
@@ -229,13 +228,11 @@ export class ServerSubscription {
   /** Called when the server has acknowledged the subscription, has refused it, or takes long. */
   #onAttempted: (() => void) | undefined;
 
-  constructor(parts: ServerSubscriptionParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: ServerSubscriptionParts) {}
 
   /** Opens the subscription unless the filter is empty. Never throws. */
   start(): void {
-    if (this.#running || this.#ended.signal.aborted || isEmpty(this.#parts.filter())) return;
+    if (this.#running || this.#ended.signal.aborted || isEmpty(this.parts.filter())) return;
     this.#running = true;
     this.#run()
       .catch((error: unknown) => this.#rejectWaiting(error))
@@ -252,7 +249,7 @@ export class ServerSubscription {
    * long. Never rejects.
    */
   async begin(): Promise<void> {
-    if (this.#ended.signal.aborted || isEmpty(this.#parts.filter())) return;
+    if (this.#ended.signal.aborted || isEmpty(this.parts.filter())) return;
     const attempted = new Promise<void>((resolve) => {
       this.#onAttempted = resolve;
     });
@@ -282,7 +279,7 @@ export class ServerSubscription {
   }
 
   async #run(): Promise<void> {
-    const { filter, onOpen, onLost } = this.#parts;
+    const { filter, onOpen, onLost } = this.parts;
     let current: McpSubscription | undefined;
     /** Whether changes may have been missed. */
     let gap = false;
@@ -327,7 +324,7 @@ export class ServerSubscription {
   /** Opens one subscription. Undefined if that fails. */
   async #open(wanted: SubscriptionFilter): Promise<McpSubscription | undefined> {
     try {
-      const client = await this.#parts.client();
+      const client = await this.parts.client();
       const late = setTimeout(() => this.#onAttempted?.(), LISTEN_FIRST_MS);
       const opened = await client
         .listen(wanted, { signal: this.#ended.signal, timeout: ACKNOWLEDGE_MS })
