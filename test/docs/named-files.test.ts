@@ -41,6 +41,17 @@ test("finds pages and paths", () => {
   expect(inlineCode("CONTRIBUTING.md").flatMap(({ code }) => pathsIn(code)).length).toBeGreaterThan(10);
 });
 
+test.each(files.filter((file) => /^packages\/[^/]+\/(README|PACKAGE)\.md$/.test(file)))(
+  "%s names only sources of its package that exist",
+  (page) => {
+    const folder = posix.dirname(page);
+    const missing = inlineCode(page)
+      .flatMap(({ code }) => (/[<*{…]/.test(code) ? [] : [...code.matchAll(/(?<![\w./~-])src\/[\w./-]*\w/g)]))
+      .filter(([path]) => !existing.has(`${folder}/${path}`));
+    expect(missing.map(([path]) => path)).toEqual([]);
+  },
+);
+
 test.each(pages)("%s names only files that exist", (page) => {
   const missing = inlineCode(page).flatMap(({ code, place }) => {
     const paths = pathsIn(code).filter((path) => !existing.has(path) && !OF_THE_READER.has(path));
